@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a proof rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
+BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
+"""The strongest first."""
 
 Q_contra = TypeVar("Q_contra", contravariant=True)
 

@@ -118,3 +118,11 @@ def test_lines_cannot_be_left_out(stored: dict[str, list[dict[str, Any]]]) -> No
             mutant = [row for number, row in enumerate(rows) if number != place]
             mutant[-1] = {**mutant[-1], "lines": len(mutant) - 1} if mutant[-1]["rule"] == "end" else mutant[-1]
             assert not accepted(mutant, PROVED[name][0]()), (name, rows[place])
+
+
+def test_parts_by_flowpipes_are_about_real_arithmetic(stored: dict[str, list[dict[str, Any]]]) -> None:
+    rows = copy.deepcopy(stored["smooth"])
+    assert any(row.get("rule") == "bounded" and row["proof"] == "flowpipes" for row in rows)
+    rows[0]["claim"]["semantics"] = "float32"
+    with pytest.raises(InputError, match="networks as real functions"):
+        check_claim(*opened(rows), loops.smooth())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from venmas.answer import Answer, Basis, Figures, Proved, Remaining, Unknown, Violated
+from venmas.answer import BASES, Answer, Figures, Proved, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Shares, limited
 from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
@@ -21,8 +21,6 @@ from venmas.solvers.programs import Programs
 
 log = logging.getLogger(__name__)
 
-BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
-"""What a refutation rests on, the strongest first."""
 _LEFT, _LATER = 1 / 3, 1.0
 """Part of the time of the last resort, and seconds before it, for those that had not ended with their stage."""
 _AGAIN = 20.0
@@ -290,7 +288,6 @@ class _Stage:
         """The budget of the main procedure."""
         self.shares = Shares({turn.procedure: turn.share for turn in self.others}, least=0.0)
         self.begun = monotonic()
-        self.open: Unknown | None = None
 
     def run(self) -> Answer | None:
         """Turns until one decides or the main one is at its end, whose answer is returned."""

@@ -12,11 +12,15 @@ import pytest
 
 from tests.procedures.forever import loops
 from venmas import System, verify
+from venmas.answer import Unknown
 from venmas.checker.file import check_certificate
 from venmas.checker.forever.check import stays
-from venmas.logic import fixpoints
+from venmas.checker.forever.sequents import Scope, Sequent, filled
+from venmas.errors import Reason
+from venmas.logic import FALSE, TRUE, fixpoints, parse
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
+from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.lassos import solve
 from venmas.question import read_property
 
@@ -122,3 +126,32 @@ def test_runs_agree_with_what_is_proved(noise: Fraction, text: str) -> None:
     verdicts = [verify(loops.thermostat(width), text, timeout=120).verdict for width in (0, noise)]
     assert verdicts[0] == "satisfied" and verdicts[1] == "satisfied"
     assert not verify(loops.thermostat(3), "AF AG t > 14", timeout=60).satisfied
+
+
+def test_sets_have_names_of_their_own() -> None:
+    """Also beside a variable that has the name of one: what is proved of a set counts for that set alone."""
+    system = System("named")
+    x = system.real("S1", 0, 4)
+    system.branch("go", {x: x})
+    system.initial(x >= 0, x <= 1)
+    asking = Asking(system, lambda question, budget: Unknown(Reason.OPEN, ""), "real")
+    sets = [parse(f"S1 <= {end}", system.vocabulary) for end in (1, 2, 3)]
+    names = [asking.named(states) for states in sets]
+    assert len({*names, "S1"}) == 4
+    assert [asking.sets[name] for name in names] == sets
+
+
+def test_what_is_put_into_a_context_is_simplified_as_formulas_are() -> None:
+    scope = Scope.of(loops.thermostat(), {})
+    assert filled(scope.context("AX here"), TRUE) is Sequent.of("init", scope.read("AX true")).formula
+    assert filled(scope.context("EX here"), FALSE) is Sequent.of("init", scope.read("EX false")).formula
+
+
+def test_a_variable_here_is_named() -> None:
+    system = System("placed")
+    x = system.real("here", -4, 4)
+    system.branch("go", {x: x / 2})
+    system.initial(x >= 1, x <= 2)
+    report = verify(system, "AF here <= 1/2", timeout=10)
+    assert report.verdict == "unknown"
+    assert "a name of the system is 'here'" in str(report.procedures) + report.message

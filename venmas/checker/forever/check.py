@@ -89,6 +89,8 @@ class _Checker:
         system, chosen = chosen_for(self._scope.starting(stated.start), Bounded(formula))
         with self._lines.part() as proof:
             if stated.proof == "flowpipes":
+                if self._semantics != "real":
+                    raise self._lines.refused("a proof by flowpipes is about networks as real functions")
                 found = check_trees(system, goals(system, formula, chosen), proof)
             else:
                 if system.smooth:

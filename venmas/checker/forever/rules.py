@@ -73,18 +73,13 @@ class Derived(Rule):
     by: tuple[int, ...]
     start: str
 
+    @abstractmethod
     def needs(self, scope: Scope) -> list[Sequent]:
         """Premises, in this order. Raises `FormulaError`."""
-        return self._needs(scope)
 
+    @abstractmethod
     def shows(self, scope: Scope) -> Sequent:
         """Sequent that follows. Raises `FormulaError`."""
-        return self._shows(scope)
-
-    @abstractmethod
-    def _needs(self, scope: Scope) -> list[Sequent]: ...
-    @abstractmethod
-    def _shows(self, scope: Scope) -> Sequent: ...
 
 
 By = Annotated[tuple[Count, ...], Limit(most=10_000)]
@@ -134,10 +129,10 @@ class Window(Derived):
         inner = Until(Quantifier(self.quantifier), self.begin, end, left, right)
         return Sequent(self.start, filled(scope.context(self.context), inner))
 
-    def _needs(self, scope: Scope) -> list[Sequent]:
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         return [self._of(scope, self.within)]
 
-    def _shows(self, scope: Scope) -> Sequent:
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return self._of(scope, None)
 
 
@@ -154,14 +149,14 @@ class Chain(Derived):
     right: str
     within: Count
 
-    def _needs(self, scope: Scope) -> list[Sequent]:
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         left, letter = scope.read(self.left), self.quantifier
         return [
             Sequent.of(self.start, until(letter, self.within, left, scope.states(self.set))),
             Sequent.of(self.set, until(letter, None, left, scope.read(self.right))),
         ]
 
-    def _shows(self, scope: Scope) -> Sequent:
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, until(self.quantifier, None, scope.read(self.left), scope.read(self.right)))
 
 
@@ -190,12 +185,12 @@ class Returning(Derived):
 class Close(Returning):
     """Runs are in a set after `into` steps and from it again after `again` steps, and a formula holds on the way."""
 
-    def _needs(self, scope: Scope) -> list[Sequent]:
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         holds, states = scope.read(self.holds), scope.states(self.set)
         first = self._entered(along(self.into, states, holds))
         return [*first, Sequent.of(self.set, along(self.again, states, holds))]
 
-    def _shows(self, scope: Scope) -> Sequent:
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, Globally(Quantifier.ALL, 0, None, scope.read(self.holds)))
 
 
@@ -206,13 +201,13 @@ class Recur(Returning):
 
     within: Count
 
-    def _needs(self, scope: Scope) -> list[Sequent]:
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         states = scope.states(self.set)
         first = self._entered(into(self.into, states))
         soon = Finally(Quantifier.ALL, 0, self.within, scope.read(self.holds))
         return [*first, Sequent.of(self.set, into(self.again, states)), Sequent.of(self.set, soon)]
 
-    def _shows(self, scope: Scope) -> Sequent:
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         soon = Finally(Quantifier.ALL, 0, None, scope.read(self.holds))
         return Sequent.of(self.start, Globally(Quantifier.ALL, 0, None, soon))
 
@@ -222,12 +217,12 @@ class Recur(Returning):
 class Stay(Returning):
     """Some run is in a set within `into` steps, from which one is in it again within `again` steps, one at least."""
 
-    def _needs(self, scope: Scope) -> list[Sequent]:
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         holds, states = scope.read(self.holds), scope.states(self.set)
         first = self._entered(until("E", self.into, holds, states))
         return [*first, Sequent.of(self.set, round_(self.again, states, holds))]
 
-    def _shows(self, scope: Scope) -> Sequent:
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, Globally(Quantifier.EXISTS, 0, None, scope.read(self.holds)))
 
 
@@ -242,11 +237,11 @@ class Replace(Derived):
     set: Name
     holds: str
 
-    def _needs(self, scope: Scope) -> list[Sequent]:
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         first = Sequent(self.start, filled(scope.context(self.context), scope.states(self.set)))
         return [first, Sequent.of(self.set, scope.read(self.holds))]
 
-    def _shows(self, scope: Scope) -> Sequent:
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent(self.start, filled(scope.context(self.context), scope.read(self.holds)))
 
 
@@ -260,12 +255,12 @@ class Cases(Derived):
     sets: Annotated[tuple[Name, ...], Limit(least=1, most=10_000)]
     holds: str
 
-    def _needs(self, scope: Scope) -> list[Sequent]:
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         holds = scope.read(self.holds)
         covered = Sequent.of(self.start, disjunction(map(scope.states, self.sets)))
         return [*(Sequent.of(name, holds) for name in self.sets), covered]
 
-    def _shows(self, scope: Scope) -> Sequent:
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, scope.read(self.holds))
 
 
@@ -278,8 +273,8 @@ class Both(Derived):
     start: Name
     parts: Annotated[tuple[str, ...], Limit(least=1, most=1000)]
 
-    def _needs(self, scope: Scope) -> list[Sequent]:
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         return [Sequent.of(self.start, scope.read(part)) for part in self.parts]
 
-    def _shows(self, scope: Scope) -> Sequent:
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, conjunction(scope.read(part) for part in self.parts))

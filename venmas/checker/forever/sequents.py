@@ -23,6 +23,7 @@ from venmas.logic import (
     Fixpoint,
     Formula,
     Or,
+    Quantifier,
     Vocabulary,
     conjunction,
     disjunction,
@@ -32,6 +33,7 @@ from venmas.logic import (
     subformulas,
 )
 from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.logic.unroll import step
 from venmas.model.system.system import System
 
 INIT, HERE = "init", "here"
@@ -118,8 +120,10 @@ def normal(core: Formula, hole: Formula = HOLE) -> Formula:
                 done[node] = conjunction(parts)
             case Or():
                 done[node] = disjunction(parts)
-            case AX() | EX():
-                done[node] = type(node)(parts[0])
+            case AX():
+                done[node] = step(Quantifier.ALL, parts[0])
+            case EX():
+                done[node] = step(Quantifier.EXISTS, parts[0])
             case Fixpoint(least, quantifier, _, _):
                 done[node] = Fixpoint(least, quantifier, *parts)
             case _:

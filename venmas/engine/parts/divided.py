@@ -19,14 +19,14 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from venmas.answer import Answer, Basis, Proved, Unknown, Violated
+from venmas.answer import BASES, Answer, Basis, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress
 from venmas.engine.journal import Journal
 from venmas.engine.modes import Mode
 from venmas.engine.parts.division import Cut, Piece, divide
 from venmas.engine.parts.join import Joined
 from venmas.engine.parts.part import Asked, Found, Part
-from venmas.engine.portfolio import BASES, Tried
+from venmas.engine.portfolio import Tried
 from venmas.errors import ModelError, Reason, UsageError
 from venmas.logic import TRUE
 from venmas.model.canonical.canonical import networks_of, system_digest, system_to_json

@@ -47,7 +47,7 @@ from venmas.logic.formula import Window
 from venmas.logic.printing import to_text
 from venmas.model.system.system import System
 from venmas.procedures.forever.claims.asking import Asking
-from venmas.procedures.forever.claims.proof import Derivation
+from venmas.procedures.forever.claims.proof import Derivation, Inferred
 
 MOST_STEPS = 64
 """Steps of the longest window."""
@@ -100,7 +100,7 @@ class Deriving:
             found = [part for part in parts if part is not None]
             if len(found) < len(parts):
                 return None
-            return self.asking.follows(rules.Both((), start, tuple(map(to_text, formula.operands))), *found)
+            return Inferred(rules.Both((), start, tuple(map(to_text, formula.operands))), tuple(found))
         if isinstance(formula, Globally) and formula.end is None:
             if not formula.start:
                 return self._globally(start, formula)
@@ -143,7 +143,7 @@ class Deriving:
                 if soon is not None and all(part is not None for part in first):
                     self._tell(f"at least every {max(steps, one.again) + k} steps", one)
                     rule = rules.Recur((), start, one.name, steps, one.again, to_text(holds), k)
-                    return self.asking.follows(rule, *(part for part in first if part is not None), back, soon)
+                    return Inferred(rule, (*(part for part in first if part is not None), back, soon))
         return None
 
     def _close(self, start: str, holds: Formula) -> Derivation | None:
@@ -157,7 +157,7 @@ class Deriving:
             if len(found) == len(parts):
                 self._tell("for ever", one)
                 rule = rules.Close((), start, one.name, steps, one.again, to_text(holds))
-                return self.asking.follows(rule, *found)
+                return Inferred(rule, tuple(found))
         return None
 
     def _stay(self, start: str, holds: Formula) -> Derivation | None:
@@ -173,7 +173,7 @@ class Deriving:
                 if lead is not None or start == one.name:
                     self._tell("by some run for ever", one)
                     rule = rules.Stay((), start, one.name, steps if lead is not None else 0, again, to_text(holds))
-                    return self.asking.follows(rule, *([] if lead is None else [lead]), back)
+                    return Inferred(rule, (back,) if lead is None else (lead, back))
         return None
 
     def _within(self, start: str, formula: Formula, around: Formula = HOLE) -> Iterator[tuple[Formula, Finish]]:
@@ -205,7 +205,7 @@ class Deriving:
         def finished(known: Derivation) -> Derivation:
             if isinstance(rule, rules.Window):
                 self.told.append(("within", f"{rule.within} steps"))
-            return self.asking.follows(rule, finish(known), *others)
+            return Inferred(rule, (finish(known), *others))
 
         return finished
 
@@ -227,7 +227,7 @@ class Deriving:
                 if back is not None:
                     rule = rules.Close((), name, name, 0, one.again, to_text(always.operand))
                     self._tell("for ever", Set(name, states, one.into, one.again))
-                    yield name, self.asking.sets[name], self.asking.follows(rule, back)
+                    yield name, self.asking.sets[name], Inferred(rule, (back,))
                     break
 
     def _kept_in(self, one: Set, always: Globally) -> Derivation | None:
@@ -235,7 +235,7 @@ class Deriving:
             back = self.claim(one.name, round_(again, one.states, always.operand))
             if back is not None:
                 rule = rules.Stay((), one.name, one.name, 0, again, to_text(always.operand))
-                return self.asking.follows(rule, back)
+                return Inferred(rule, (back,))
         return None
 
     def _doubled(self) -> Iterator[int]:

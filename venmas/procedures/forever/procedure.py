@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from venmas.answer import Answer, IncompleteError, Proved, Unknown, Violated
 from venmas.budget import Budget, limited
+from venmas.checker.forever.sequents import HERE
 from venmas.errors import Reason
 from venmas.logic import TRUE, Always, Bounded, Fixpoint, Formula, is_temporal, subformulas
 from venmas.model.witness.replay import replay
@@ -48,6 +49,8 @@ class Forever:
             return "AG p has procedures of its own"
         if system.initial_condition is not TRUE:
             return "initial states are those of a condition, and no union of a few regions"
+        if HERE in system.vocabulary.names:
+            return f"a name of the system is {HERE!r}, which derivations use: take another"
         return None if run.derive is not None else "nothing decides bounded questions here"
 
     def eager(self, question: Question, run: Run) -> bool:

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from venmas.answer import Answer, Basis, Proved, Unknown, Violated
+from venmas.answer import BASES, Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
 from venmas.errors import ModelError, Reason
 from venmas.logic import (
@@ -57,8 +57,6 @@ _ALIVE = 0.2
 """Seconds, or as long as it took so far, for a look at deadlocks: they are told only."""
 _AHEAD = 6
 """Steps within which a violation is sought in the first round; twice as many in each later one."""
-
-_BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
 
 
 @dataclass
@@ -171,7 +169,7 @@ class KInductionSession:
         self.figures.proved = f"entered after {phases.into} steps, come back to after {phases.again}: {shown}"
         stuck = returns.may_deadlock or enters.may_deadlock
         found = Proved(
-            max(returns.basis, enters.basis, key=_BASES.index),
+            max(returns.basis, enters.basis, key=BASES.index),
             may_deadlock=stuck and enters.deadlock is None,
             deadlock=enters.deadlock,
             proof=PhaseProof(phases) if self.question.certified and not self.start else None,

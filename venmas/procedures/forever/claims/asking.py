@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from venmas.answer import Answer, Proved, Unknown, Violated
+from venmas.answer import Answer, Proved, Unknown
 from venmas.budget import Budget
-from venmas.checker.forever.rules import Derived
 from venmas.checker.forever.sequents import INIT, Sequent
 from venmas.errors import FormulaError, ModelError, Reason
 from venmas.logic import Bounded, Formula, parse
 from venmas.logic.printing import to_text
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
-from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred
+from venmas.procedures.forever.claims.proof import Claimed, Derivation
 from venmas.question import Question, chosen_for
 
 _OPEN = Unknown(Reason.OPEN, "")
@@ -23,7 +22,7 @@ Decide = Callable[[Question, Budget], Answer]
 
 @dataclass
 class Asked:
-    """Sets that were tried, questions, sets tried for closure, and what was proved in words."""
+    """Questions, sets that were tried, lassos that were closed, and what was proved in words."""
 
     questions: int = 0
     sets: int = 0
@@ -47,7 +46,7 @@ class Asking:
         self.sets: dict[str, Formula] = {}
         self.seconds, self.late, self.left = 1.0, 0, ""
         self.figures = Asked()
-        self._known: dict[tuple[System, str, Formula], Derivation | Violated | None] = {}
+        self._known: dict[tuple[System, str, Formula], Claimed | None] = {}
         self._texts: dict[Formula, str] = {}
 
     def named(self, states: Formula) -> str:
@@ -56,7 +55,7 @@ class Asking:
         for name, known in self.sets.items():
             if known is states:
                 return name
-        taken = {*self.system.vocabulary.names, *self.system.vocabulary.others}
+        taken = {*self.system.vocabulary.names, *self.system.vocabulary.others, *self.sets}
         number = len(self.sets) + 1
         while f"S{number}" in taken:
             number += 1
@@ -76,9 +75,8 @@ class Asking:
             if found is None:
                 self.late += 1
                 return None
-            self._known[key] = found if isinstance(found, Claimed | Violated) else None
-        known = self._known[key]
-        return None if isinstance(known, Violated) else known
+            self._known[key] = found if isinstance(found, Claimed) else None
+        return self._known[key]
 
     def _ask(self, start: str, formula: Formula, budget: Budget, initial: System) -> Claimed | Answer:
         self.figures.questions += 1
@@ -102,7 +100,3 @@ class Asking:
         if isinstance(answer, Proved) and not answer.leaving:
             return Claimed(start, text, question, answer)
         return answer
-
-    def follows(self, rule: Derived, *parts: Derivation) -> Derivation:
-        """Claim that a rule infers. Raises `AssertionError` where the parts are not what it needs."""
-        return Inferred(rule, parts)

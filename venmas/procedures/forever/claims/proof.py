@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
-from venmas.answer import Basis, IncompleteError, Proved
+from venmas.answer import BASES, Basis, IncompleteError, Proved
 from venmas.checker.forever.rules import Bound, Cases, Chain, Close, Derived, Named, Recur, Replace, Stay
 from venmas.checker.format.rule import End, Rule
 from venmas.logic import Formula
 from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
-
-BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
 
 
 @dataclass(frozen=True, eq=False)
