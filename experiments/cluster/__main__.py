@@ -25,10 +25,10 @@ import psutil
 from experiments.benchmarks.machine import header
 from experiments.cluster.sleeper import Sleeper
 from venmas import load_scenario, verify
-from venmas.engine.verify import read_formula
 from venmas.logic import nnf
 from venmas.procedures.milp.encoding import Task, encode
 from venmas.procedures.milp.stream import deep_runs
+from venmas.question import read_formula
 from venmas.solvers.cluster import node
 from venmas.solvers.cluster.local import LocalCluster
 from venmas.solvers.cluster.mapper import Cluster

@@ -13,7 +13,6 @@ from venmas import System, verify
 from venmas.answer import Proved, Unknown
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate
-from venmas.engine.verify import read_formula
 from venmas.logic import Bounded
 from venmas.model import apply_network, clip
 from venmas.nn import relu_network
@@ -22,7 +21,7 @@ from venmas.procedures.bound_propagation.procedure import BOUND_PROPAGATION
 from venmas.procedures.branch_and_bound.procedure import BRANCH_AND_BOUND
 from venmas.procedures.exact.session import ExactSession
 from venmas.procedures.flowpipes.procedure import FLOWPIPES
-from venmas.question import Question
+from venmas.question import Question, read_formula
 
 SUM = "x[1] + x[2] - x[3] + x[4] - x[5]"
 

@@ -11,12 +11,13 @@ from tests.corpus.entries_more import CORPUS
 from tests.in_process import IN_PROCESS
 from venmas.engine.export import Exported, export_programs
 from venmas.engine.report import Verdict
-from venmas.engine.verify import read_formula, verify
+from venmas.engine.verify import verify
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.logic import nnf
 from venmas.model import System, apply_network, argmax, explain, load_scenario, switch
 from venmas.model.canonical.canonical import system_digest
 from venmas.nn.network import relu_network
+from venmas.question import read_formula
 
 NETWORK = relu_network(
     [[[1.0, -0.5], [-1.0, 0.25], [0.5, 1.0]], [[1.0, -1.0, 0.5], [-0.5, 1.0, 0.25], [0.3, 0.2, -1.0]]],

@@ -201,3 +201,33 @@ def test_other_formulas_have_no_greatest_number_of_steps(text: str) -> None:
     assert Prefixes.of(parse(text, system.vocabulary)) is None
     question, asked = _question(system, text)
     assert how_far(system, asked, question, [], None).proved == ""
+
+
+def test_regions_that_overlap_count_once() -> None:
+    """What is open is in both of them: hardly anything is proved."""
+    system = System("twice")
+    x = system.real("x", 0, 4)
+    system.branch("go", {x: x})
+    decls = list(system.variables.values())
+    one, other = {"x": (Fraction(0), Fraction(1))}, {"x": (Fraction(0), Fraction(10001, 10000))}
+    assert find._share(decls, [one, other], [one]) <= 0.0001
+    assert find._share(decls, [one, {"x": (Fraction(1), Fraction(2))}], [one]) == 0.5
+    n = System("whole")
+    n.integer("x", 0, 4)
+    counted = list(n.variables.values())
+    assert find._share(counted, [one, {"x": (Fraction(1), Fraction(2))}], [one]) == 0.0
+
+
+def test_a_formula_that_grows_too_large_has_no_partial_result() -> None:
+    system = grower()
+    question, asked = _question(system, "AG[99990,inf] (x <= 8)")
+    assert how_far(system, asked, question, [], None).closest is None
+
+
+def test_an_interrupt_while_it_is_looked_for_leaves_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("venmas.engine.branching.how_far", interrupted)
+    report = verify(swing(), "AG^200 (angle <= 1.4445)", timeout=1)
+    assert (report.verdict, report.partial) == ("unknown", None)

@@ -8,14 +8,13 @@ import pytest
 
 from venmas import System, verify
 from venmas.engine.certificates.goals import prove
-from venmas.engine.verify import read_formula
 from venmas.errors import ModelError
 from venmas.logic import Bounded
 from venmas.model import absolute, argmax, clip, maximum
 from venmas.model.expressions.expr import as_expr
 from venmas.procedures.exact.session import ExactSession
 from venmas.procedures.registry import get_procedure
-from venmas.question import Question
+from venmas.question import Question, read_formula
 
 
 def corner(first_wins: bool) -> System:

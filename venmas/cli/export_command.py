@@ -143,8 +143,8 @@ def formula(
     """Write a formula as a graph for Graphviz, its names and propositions resolved by the scenario."""
     check_writable(output, "--output", "--dot")
     from venmas.cli.dot import formula_dot
-    from venmas.engine.verify import read_formula
     from venmas.logic import nnf
+    from venmas.question import read_formula
 
     loaded = load(scenario, read_settings(settings), networks)
     check_kept({"--output": output}, [*loaded.files, *formula_file(formula)])

@@ -75,6 +75,9 @@ class Verification(ABC, Generic[AskedT]):
             if book is not None:
                 book.close(self.report, self.budget.spent)
 
+    def how_far(self) -> None:
+        """Note how far an open question came; where nothing is known of it, nothing."""
+
     def settled(self, portfolio: Portfolio | Divided, question: Any) -> Answer:
         """The answer of the portfolio; what it did not find in its share of the time is open."""
         try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.engine import arguments
@@ -15,6 +17,7 @@ from venmas.engine.modes import DEFAULT, Mode, modes
 from venmas.engine.partial.find import kept
 from venmas.engine.report import Asked, Origin, Report, Verdict
 from venmas.engine.tuning import NOTHING, read_tune, shown
+from venmas.engine.verification import Verification
 from venmas.errors import Reason, UsageError, did_you_mean
 from venmas.formats.asked import read_asked
 from venmas.logic import Deadlock, Formula, Linear, Property
@@ -26,7 +29,6 @@ from venmas.model.witness.noise import folded
 from venmas.nn.network import Semantics
 from venmas.procedure import Settings, Subject
 from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING
-from venmas.question import read_formula
 from venmas.runtime.blas import on_one_thread
 from venmas.runtime.display import showing
 from venmas.runtime.memory import seldom_collected
@@ -135,31 +137,27 @@ def verify(
     proofs = Proofs(trust, chosen.solver, certificate, header)
     left_open = mode is None and cluster is None
 
-    jobs: list[BranchingVerification] = []
-
-    def work() -> None:
-        of, asked = _read(subject, formula, report, budget)
-        given = (chosen, left_open, settings, proofs, budget, report, journal)
-        if isinstance(asked, Linear):
-            from venmas.engine.linear import LinearVerification
-
-            _check_for_linear(report)
-            LinearVerification(*given, asked, of).run()
-        else:
-            assert isinstance(of, System)
-            branching = BranchingVerification(*given, asked, of)
-            jobs.append(branching)
-            branching.run()
-
+    job: Verification[Any] | None = None
     with limited(budget):
         try:
-            work()
+            of, asked = _read(subject, formula, report, budget)
+            given = (chosen, left_open, settings, proofs, budget, report, journal)
+            if isinstance(asked, Linear):
+                from venmas.engine.linear import LinearVerification
+
+                _check_for_linear(report)
+                job = LinearVerification(*given, asked, of)
+            else:
+                assert isinstance(of, System)
+                job = BranchingVerification(*given, asked, of)
+            job.run()
         except BudgetError as stop:
             _stopped(report, stop.reason, stop.message)
         except KeyboardInterrupt:
             _stopped(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
-    for job in jobs:
-        job.how_far()
+    if job is not None:
+        with suppress(KeyboardInterrupt):  # the verdict stands
+            job.how_far()
     report.peak_rss_mb = max(report.peak_rss_mb, budget.peak_mb)
     if report.unwritten is not None:  # not before: no journal keeps what was wrong with a file once
         report.notes.append(f"proved, but without a certificate: {report.unwritten}")
@@ -230,6 +228,3 @@ def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
             )
         check_address(cluster)
     return known[name]
-
-
-__all__ = ["read_formula", "verify"]

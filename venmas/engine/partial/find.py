@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from typing import TypeAlias, TypeVar
 
 from venmas.answer import Remaining
@@ -12,7 +13,7 @@ from venmas.budget import Budget, BudgetError, limited
 from venmas.engine.partial.closest import closest
 from venmas.engine.partial.partial import Closest, Partial
 from venmas.engine.partial.prefix import Prefixes, proved_until
-from venmas.errors import ModelError, Reason
+from venmas.errors import InputError, Reason
 from venmas.logic import Always, Bounded, Formula, Globally, Property, Quantifier, nnf
 from venmas.model.evaluation.regions import bounding_box
 from venmas.model.system.system import System
@@ -67,7 +68,7 @@ def _within(work: Callable[[], _Found], otherwise: _Found) -> _Found:
     """Partial result within the time; nothing is claimed of the rest."""
     try:
         return work()
-    except (BudgetError, ModelError, OverflowError, RecursionError):
+    except (BudgetError, InputError, OverflowError, RecursionError):  # formulas that are too large, too
         return otherwise
 
 
@@ -145,8 +146,15 @@ def _formulas(prefixes: Prefixes, best: int, last: int) -> tuple[str, int | None
 
 def _share(decls: Decls, roots: Sequence[Box], boxes: Sequence[Box]) -> float:
     """At least this part of the boxes is not in any of the others."""
-    whole = _volume(decls, roots, roots)
+    apart = all(_apart(decls, one, other) for one, other in combinations(roots, 2))
+    whole = _volume(decls, roots, roots) if apart else max(_volume(decls, [root], roots) for root in roots)
     return max(0.0, 1 - _volume(decls, boxes, roots) / whole) if whole else 0.0
+
+
+def _apart(decls: Decls, one: Box, other: Box) -> bool:
+    """Do they have no volume in common?"""
+    shared = ((d, max(one[d.name][0], other[d.name][0]), min(one[d.name][1], other[d.name][1])) for d in decls)
+    return any(high < low or (high == low and not d.integral) for d, low, high in shared)
 
 
 def _volume(decls: Decls, boxes: Iterable[Box], roots: Sequence[Box]) -> float:
