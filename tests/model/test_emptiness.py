@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from venmas import System, verify
+from venmas.budget import Budget, limited
 from venmas.checker.file import check_claim, read_certificate
 from venmas.checker.goals.check import CheckError
 from venmas.errors import ModelError
@@ -117,6 +118,17 @@ def test_a_certificate_of_an_empty_set_is_refused(tmp_path):
         check_claim(header, rest, system)
     with pytest.raises(ModelError, match="no initial states"):
         system_from_json(lines[0]["subject"]["system"], [])
+
+
+def test_equalities_are_solved_one_after_the_other():
+    """Two that are reduced in turn never end: each one's substitutions undo the remainders of the other."""
+    system = System("few")
+    for name in "kmn":
+        system.integer(name, -2, 3)
+    numbers = (((3, -2, -3), 1, Relation.EQ), ((-3, -2, 3), 1, Relation.EQ), ((-2, 1, 3), -2, Relation.GE))
+    region = tuple(Comparison(LinearExpr.of(dict(zip("kmn", f, strict=True)), c), r) for f, c, r in numbers)
+    with limited(Budget(seconds=5.0)):
+        assert has_point(system.variables, region) is False  # the sum of the equalities is 2 - 4 m == 0
 
 
 @settings(max_examples=300, deadline=None)

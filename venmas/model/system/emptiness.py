@@ -116,7 +116,8 @@ def _without_equalities(rows: Sequence[Comparison], integral: set[str]) -> tuple
                 parts = [(n, Fraction(-(a // c))) for n, a in expr.terms if n != name]
                 value = LinearExpr.of([(new, Fraction(1)), *parts])
                 integral.add(new)
-                rows.append(Comparison(expr, _EQ))
+                # the next one again, until it is solved: two in turn would undo each other's remainders for ever
+                rows.insert(0, Comparison(expr, _EQ))
         rows = [Comparison(row.expr.substitute({name: value}), row.relation) for row in rows]
 
 
