@@ -23,6 +23,7 @@ from odd_programs import Broken, Hungry, Noisy
 from venmas.errors import Reason, UsageError
 from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder, Unknown
 from venmas.solvers.workers.pool import Done, Job, MemoryLimitError, Pool, Serial, WorkerError
+from venmas.solvers.workers.process import interrupts_held
 
 SOLVERS = ("highs",)
 
@@ -433,3 +434,25 @@ def test_without_the_kernels_help_a_worker_watches_the_pipe() -> None:
     begun = time.monotonic()
     assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == 1
     assert time.monotonic() - begun < 15
+
+
+def test_an_interrupt_while_signals_are_being_blocked_leaves_none_of_them_blocked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What has come is handled once they are blocked, and may raise there."""
+    real = signal.pthread_sigmask
+    before = real(signal.SIG_BLOCK, ())
+
+    def interrupted(how: int, mask: Any) -> Any:
+        done = real(how, mask)
+        if how == signal.SIG_BLOCK and mask:
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(signal, "pthread_sigmask", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt), interrupts_held():
+            pass
+        assert real(signal.SIG_BLOCK, ()) == before
+    finally:
+        real(signal.SIG_SETMASK, before)

@@ -33,8 +33,10 @@ def interrupts_held() -> Iterator[None]:
     So an interrupt from the terminal never reaches a worker, whatever handlers a solver installs: what it means is
     decided in the main process.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGALRM})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        # what comes just before is handled here, after they were blocked: it may raise
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGALRM})
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
