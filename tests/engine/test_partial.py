@@ -220,7 +220,7 @@ def test_regions_that_overlap_count_once() -> None:
 
 def test_a_formula_that_grows_too_large_has_no_partial_result() -> None:
     system = grower()
-    question, asked = _question(system, "AG[99990,inf] (x <= 8)")
+    question, asked = _question(system, "AG[99990,*] (x <= 8)")
     assert how_far(system, asked, question, [], None).closest is None
 
 

@@ -20,6 +20,7 @@ from scipy.optimize import linprog
 
 from experiments.certificates.liveness import accepts
 from tests.engine.test_decide import COUNTER, random_circuit, random_property
+from tests.netlists import counting
 from tests.procedures.ranking.proved import proved
 from venmas import verify
 from venmas.budget import Budget
@@ -228,7 +229,7 @@ def test_invariants_are_read_by_people() -> None:
 
 
 def test_safety_of_a_counter() -> None:
-    by_two = parse_btor2(COUNTER.replace("5 one 2", "5 constd 2 2"))
+    by_two = parse_btor2(counting(by=2))
     even = started(by_two, parse_ltl("n == 0"))
     answer = verify(even, "G n != 3", timeout=20)
     assert proved(answer).invariant.initial
