@@ -117,7 +117,7 @@ class Run:
         if (
             len(
                 {
-                    (frozenset(state), *map(frozenset, (row[0], row[2], row[3])))
+                    (frozenset(state), frozenset(row[0]), frozenset(row[2]), frozenset(row[3]))
                     for state, row in zip(states, rest, strict=True)
                 }
             )
