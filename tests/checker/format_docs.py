@@ -160,6 +160,8 @@ def said(hint: Any) -> str:
         return "count" if limit == Limit(least=0) else "int" if limit == Limit() else _ends(limit)
     if hint in (str, bool, object):
         return {str: "text", bool: "truth", object: "token"}[hint]
+    if origin is Literal:
+        return " or ".join(f"`{value}`" for value in args)
     if origin is np.ndarray:
         return f"[{said(Annotated[int, limit])}]"
     if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
