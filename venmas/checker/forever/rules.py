@@ -229,7 +229,7 @@ class Stay(Returning):
 @rule("replace")
 @dataclass(frozen=True, slots=True)
 class Replace(Derived):
-    """What holds in every state of a set may stand for the set, in a context with ``here``."""
+    """A set is replaced by what holds in all its states, in a context with ``here``."""
 
     by: By
     start: Name
@@ -248,7 +248,7 @@ class Replace(Derived):
 @rule("cases")
 @dataclass(frozen=True, slots=True)
 class Cases(Derived):
-    """What holds in every state of some sets holds in those of a set that they cover."""
+    """A formula that holds in some sets holds in a set that they cover."""
 
     by: By
     start: Name
@@ -267,7 +267,7 @@ class Cases(Derived):
 @rule("both")
 @dataclass(frozen=True, slots=True)
 class Both(Derived):
-    """What holds by each of several sequents holds together."""
+    """The conjunction of several sequents."""
 
     by: By
     start: Name
