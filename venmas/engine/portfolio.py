@@ -318,7 +318,8 @@ class _Stage:
         raise AssertionError("the main procedure ends")
 
     def _eager(self, turn: Turn) -> bool:
-        return get_procedure(turn.procedure).eager(self.question, self.portfolio.run)
+        eager = getattr(get_procedure(turn.procedure), "eager", None)
+        return eager is None or bool(eager(self.question, self.portfolio.run))
 
     def _others(self, number: int, eager: set[str]) -> Answer | None:
         """A turn of all but the main one; number: of the turn."""
@@ -331,7 +332,7 @@ class _Stage:
                 continue
             if number == 1:
                 self.shares.grant(name, turn.then)
-            if number >= 2 and self.sessions[self.main.procedure].struggling and turn.lead:
+            if number >= 2 and turn.lead and getattr(self.sessions[self.main.procedure], "struggling", False):
                 self.shares.double(name)
             session = self.sessions[name]
             answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023

@@ -161,8 +161,6 @@ class LassoCounts:
 class _Session:
     """Short lassos; first parts of runs that break the property whatever comes; then longer lassos."""
 
-    struggling = False
-
     def __init__(self, question: LinearQuestion) -> None:
         assert isinstance(question.subject, Circuit)
         self.search = Search(question.subject, question.formula, question.automaton)
