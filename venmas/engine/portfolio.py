@@ -9,7 +9,7 @@ from time import monotonic
 
 from venmas.answer import BASES, Answer, Figures, Proved, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Shares, limited
-from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
+from venmas.engine.modes import DEFAULTS, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.system.disturbances import noise_of
@@ -144,7 +144,7 @@ class Portfolio:
         seconds = max(1.0, self.budget.spent) if bounded else max(0.2, self.budget.spent / 2)
         part = self.budget.within(seconds) if self.mode.resort or not bounded else self.main
         try:
-            mode = self.mode if bounded else MODES[DEFAULT_UNBOUNDED]  # a mode for AG p alone does not take it
+            mode = self.mode if bounded else MODES[DEFAULTS["unbounded"]]  # a mode for AG p alone does not take it
             found = Portfolio(mode, self.run, part, part.left).decide(question.deadlocks)
         except BudgetError as error:
             if error.reason is not Reason.TIME:
