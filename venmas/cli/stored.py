@@ -136,7 +136,8 @@ def _texts(stored: Mapping[str, Any]) -> list[str]:
     """Formulas of a result, whose signals a design keeps."""
     asked = stored.get("asked")
     told = asked if isinstance(asked, dict) else {}
-    found = [stored.get("formula"), told.get("initial"), *(told.get("fair") or ())]
+    fair = told.get("fair")
+    found = [stored.get("formula"), told.get("initial"), *(fair if isinstance(fair, list) else ())]
     return [text for text in found if isinstance(text, str) and text]
 
 

@@ -54,8 +54,9 @@ def load_subject(
     asked: Sequence[str] = (),
     exact: bool = True,
 ) -> Loaded | Design:
-    """Subject that a name stands for. asked: texts of formulas. exact: the ranges of a machine are proved gate by gate.
+    """Subject that a name stands for. asked: texts of formulas, whose signals a design keeps.
 
+    exact: the ranges of a machine are proved gate by gate, else by a solver's word.
     Raises `InputError`.
     """
     from venmas.budget import Budget
@@ -72,7 +73,7 @@ def load_subject(
     if networks is not None:
         raise UsageError(f"--networks: {scenario} is a design, which has none: leave it out")
     if machine is None:
-        circuit = load_circuit(scenario, settings, asked=asked, exact=exact)
+        circuit = load_circuit(scenario, settings, asked=[text for text in asked if text], exact=exact)
     else:
         circuit = of_machine(machine, scenario, Budget(None), exact)
     return Design(scenario, circuit, dict(settings))
