@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.exact import AbstractState, exact_range, middle
+from venmas.bounds.exact import exact_range, middle
 from venmas.bounds.linear_forms import (
     Quantity,
     affine,
@@ -54,6 +55,9 @@ Assumptions = tuple[tuple[ArgMax | Compare, int], ...]
 MAX_VALUES = 128
 """Value sets above this size are not tracked."""
 
+if TYPE_CHECKING:
+    from venmas.bounds.states import State
+
 _BORDER = 1e-6
 
 
@@ -67,7 +71,7 @@ class Interpreter(Evaluation[Quantity, Truths, Activations]):
         super().__init__()
         self.system, self.method, self.size, self.roots = system, method, size, roots
         self.env = dict(env)
-        self.members: Sequence[AbstractState] = []
+        self.members: Sequence[State] = []
         self.source: tuple[Interpreter, NDArray[np.intp]] | None = None  # where the rows of a batch of cases come from
         # a choice with its outcomes by row, -1 where nothing is assumed
         self._assumed: dict[int, tuple[ArgMax | Compare, NDArray[np.int64]]] = {}

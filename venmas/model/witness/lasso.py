@@ -114,15 +114,11 @@ class Run:
             else:
                 states.append(_each(step, "state", int, where))
                 rest.append((conditions, "", _each(step, "inputs", int, where), _each(step, "signals", int, where)))
-        if (
-            len(
-                {
-                    (frozenset(state), *map(frozenset, (row[0], row[2], row[3])))
-                    for state, row in zip(states, rest, strict=True)
-                }
-            )
-            > 1
-        ):
+        shapes = {
+            (frozenset(state), frozenset(conditions), frozenset(inputs), frozenset(signals))
+            for state, (conditions, _, inputs, signals) in zip(states, rest, strict=True)
+        }
+        if len(shapes) > 1:
             raise UsageError("lasso: each step has values of the same variables, inputs, signals and conditions")
         truth, branches, inputs, signals = (tuple(column) for column in zip(*rest, strict=True))
         widths = _each(data, "widths", int, "lasso")
