@@ -11,18 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.exact import exact_range, middle
-from venmas.bounds.linear_forms import (
-    Quantity,
-    affine,
-    constant,
-    finite,
-    join,
-    pinned,
-    relu,
-    settle,
-    size_of,
-    widen,
-)
+from venmas.bounds.linear_forms import Quantity, affine, constant, finite, join, pinned, relu, settle, size_of, widen
 from venmas.bounds.methods import Activations, BoundMethod, beaten
 from venmas.bounds.rounding import SMALLEST_NORMAL, Bools, Floats, gamma
 from venmas.budget import ask

@@ -180,9 +180,5 @@ class _Session:
 
 
 BMC = LinearProcedure(
-    "bmc",
-    "Bounded model checking: lassos of a netlist, length by length.",
-    Circuit,
-    "it unrolls netlists",
-    _Session,
+    "bmc", "Bounded model checking: lassos of a netlist, length by length.", Circuit, "it unrolls netlists", _Session
 )
