@@ -59,8 +59,7 @@ def load_subject(
     exact: the ranges of a machine are proved gate by gate, else by a solver's word.
     Raises `InputError`.
     """
-    from venmas.budget import Budget
-    from venmas.engine.subjects import is_circuit, load_circuit, of_machine
+    from venmas.formats.designs import is_circuit
     from venmas.model.scenario.scenario import MachineError
 
     machine = None
@@ -72,6 +71,9 @@ def load_subject(
             machine = error.machine
     if networks is not None:
         raise UsageError(f"--networks: {scenario} is a design, which has none: leave it out")
+    from venmas.budget import Budget
+    from venmas.engine.subjects import load_circuit, of_machine
+
     if machine is None:
         circuit = load_circuit(scenario, settings, asked=[text for text in asked if text], exact=exact)
     else:

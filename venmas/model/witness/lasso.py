@@ -114,11 +114,9 @@ class Run:
             else:
                 states.append(_each(step, "state", int, where))
                 rest.append((conditions, "", _each(step, "inputs", int, where), _each(step, "signals", int, where)))
-        shapes = {
-            (frozenset(state), frozenset(conditions), frozenset(inputs), frozenset(signals))
-            for state, (conditions, _, inputs, signals) in zip(states, rest, strict=True)
-        }
-        if len(shapes) > 1:
+        pairs = zip(states, rest, strict=True)
+        names = {tuple(frozenset(row) for row in (state, one[0], one[2], one[3])) for state, one in pairs}
+        if len(names) > 1:
             raise UsageError("lasso: each step has values of the same variables, inputs, signals and conditions")
         truth, branches, inputs, signals = (tuple(column) for column in zip(*rest, strict=True))
         widths = _each(data, "widths", int, "lasso")
