@@ -6,9 +6,9 @@ floats can not tell "at the threshold" from "just beyond"; these forms can, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from venmas.bounds.rounding import float_beside
 from venmas.budget import ask
@@ -16,6 +16,7 @@ from venmas.logic.linear import LinearExpr
 from venmas.model.expressions.expr import (
     Application,
     ArgMax,
+    Condition,
     Constant,
     Expr,
     Maximum,
@@ -27,23 +28,52 @@ from venmas.model.expressions.expr import (
     add,
 )
 
-if TYPE_CHECKING:
-    from venmas.bounds.states import State
-
 _STEPS_BACK = 20
 
 
-def affine_form(state: State, expr: Expr) -> LinearExpr | None:
+class AbstractState(Protocol):
+    """The part of an abstract state (`venmas.bounds.states.State`) that exact forms are read from."""
+
+    forms: dict[str, LinearExpr | None]
+    """Forms that are known: of variables by name, of the outputs of networks at points."""
+    ranges: dict[str, tuple[Fraction, Fraction]]
+    """Intervals of variables that are known."""
+
+    @property
+    def box(self) -> Mapping[str, tuple[Fraction, Fraction]]:
+        """The box of the initial states."""
+
+    @property
+    def parent(self) -> object | None:
+        """The state before this one; None in an initial one."""
+
+    def sources(self, name: str) -> Sequence[tuple[AbstractState, Expr]]:
+        """The expressions, and the states they are of, that give a variable its value here."""
+
+    def bounds(self, expr: Expr) -> tuple[float, float]:
+        """A rigorous interval in floats."""
+
+    def possible(self, expr: Expr) -> tuple[Fraction, ...] | None:
+        """The values an expression may take, where they are tracked."""
+
+    def truth(self, condition: Condition) -> bool | None:
+        """The truth of a condition, None where it is open."""
+
+    def affine(self, expr: Expr) -> LinearExpr | None:
+        """`affine_form` of an expression."""
+
+
+def affine_form(state: AbstractState, expr: Expr) -> LinearExpr | None:
     """`expr` in `state` as an affine function of the initial variables, or None where it is not known to be one."""
     return _Forms(state, local=False).of(expr)
 
 
-def local_form(state: State, expr: Expr) -> LinearExpr | None:
+def local_form(state: AbstractState, expr: Expr) -> LinearExpr | None:
     """`expr` in `state` as an affine function of the variables in `state`, or None where it is not known to be one."""
     return _Forms(state, local=True).of(expr)
 
 
-def exact_range(state: State, expr: Expr) -> tuple[Fraction, Fraction]:
+def exact_range(state: AbstractState, expr: Expr) -> tuple[Fraction, Fraction]:
     """A rigorous interval of `expr` in rationals: what decides at a threshold where the exact form is not known.
 
     Interval arithmetic within the float bounds. The limits of ``clip(u, -0.3, 0.3)`` come out as -3/10 and 3/10, not as
@@ -58,7 +88,7 @@ class _Forms:
     local: in the variables of the state, else in those of the initial states.
     """
 
-    def __init__(self, state: State, local: bool) -> None:
+    def __init__(self, state: AbstractState, local: bool) -> None:
         self.state, self.local = state, local
         self._known: dict[int, LinearExpr | None] = {}
 
@@ -134,7 +164,7 @@ class _Forms:
 class _Ranges:
     """Exact intervals of the expressions in one state, each node once; see `exact_range`."""
 
-    def __init__(self, state: State, steps_back: int) -> None:
+    def __init__(self, state: AbstractState, steps_back: int) -> None:
         self.state, self.steps_back = state, steps_back
         self._forms = _Forms(state, local=False)
         self._known: dict[int, tuple[Fraction, Fraction]] = {}
@@ -180,7 +210,7 @@ def middle(operands: tuple[Expr, ...]) -> float | None:
     return float_beside(total.value / 2, -1) if isinstance(total, Constant) else None
 
 
-def _able(state: State, expr: Switch | Where) -> list[Expr]:
+def _able(state: AbstractState, expr: Switch | Where) -> list[Expr]:
     """The cases that the bounds leave possible."""
     match expr:
         case Switch(selector, cases):
@@ -191,7 +221,7 @@ def _able(state: State, expr: Switch | Where) -> list[Expr]:
             return [then, otherwise] if truth is None else [then if truth else otherwise]
 
 
-def _interval(state: State, expr: Expr) -> tuple[Fraction, Fraction]:
+def _interval(state: AbstractState, expr: Expr) -> tuple[Fraction, Fraction]:
     low, high = state.bounds(expr)
     return Fraction(low), Fraction(high)
 
@@ -200,14 +230,14 @@ def _hull(ranges: list[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
     return min(lo for lo, _ in ranges), max(hi for _, hi in ranges)
 
 
-def _variable(state: State, name: str) -> LinearExpr | None:
+def _variable(state: AbstractState, name: str) -> LinearExpr | None:
     """The form of a variable in the initial ones, kept with the state."""
     if name not in state.forms:
         state.forms[name] = _traced(state, name)
     return state.forms[name]
 
 
-def _traced(state: State, name: str) -> LinearExpr | None:
+def _traced(state: AbstractState, name: str) -> LinearExpr | None:
     if state.parent is None:
         low, high = state.box[name]
         return LinearExpr((), low) if low == high else LinearExpr.variable(name)

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.exact import exact_range, middle
-from venmas.bounds.linear_forms import Quantity, affine, constant, finite, join, pinned, relu, settle, size_of, widen
+from venmas.bounds.exact import AbstractState, exact_range, middle
+from venmas.bounds.linear_forms import (
+    Quantity,
+    affine,
+    constant,
+    finite,
+    join,
+    pinned,
+    relu,
+    settle,
+    size_of,
+    widen,
+)
 from venmas.bounds.methods import Activations, BoundMethod, beaten
 from venmas.bounds.rounding import SMALLEST_NORMAL, Bools, Floats, gamma
 from venmas.budget import ask
@@ -44,9 +54,6 @@ Assumptions = tuple[tuple[ArgMax | Compare, int], ...]
 MAX_VALUES = 128
 """Value sets above this size are not tracked."""
 
-if TYPE_CHECKING:
-    from venmas.bounds.states import State
-
 _BORDER = 1e-6
 
 
@@ -60,7 +67,7 @@ class Interpreter(Evaluation[Quantity, Truths, Activations]):
         super().__init__()
         self.system, self.method, self.size, self.roots = system, method, size, roots
         self.env = dict(env)
-        self.members: Sequence[State] = []
+        self.members: Sequence[AbstractState] = []
         self.source: tuple[Interpreter, NDArray[np.intp]] | None = None  # where the rows of a batch of cases come from
         # a choice with its outcomes by row, -1 where nothing is assumed
         self._assumed: dict[int, tuple[ArgMax | Compare, NDArray[np.int64]]] = {}
