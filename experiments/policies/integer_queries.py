@@ -28,13 +28,13 @@ from experiments.policies.cells import Cells
 from experiments.policies.output import Output
 from experiments.policies.peer_process import Peers
 from experiments.policies.peers import Query, installed
+from tests.random_queries import random_policy, random_queries
 from venmas.procedures.predicate_abstraction.states.points import enumerated, row_values
 from venmas.procedures.predicate_abstraction.states.policy import Policy
 from venmas.procedures.predicate_abstraction.states.queries import FREE, Queries, QueryEngine
 from venmas.runtime.blas import on_one_thread
 from venmas.solvers import get_solver
 from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder
-from venmas.testing.queries import random_policy, random_queries
 
 SIZES = (16, 32, 64, 128)
 SOLVERS = ("highs", "gurobi")

@@ -16,7 +16,7 @@ from experiments.policies import integer_queries
 from experiments.policies.integer_queries import truth
 from experiments.policies.peer_process import Peers
 from experiments.policies.peers import ENGINES, OVER, Query, base, installed
-from venmas.testing.queries import random_policy, random_queries
+from tests.random_queries import random_policy, random_queries
 
 MARABOU = find_spec("maraboupy") is not None
 
