@@ -68,8 +68,8 @@ class Reach:
         if not self._layer:
             raise KeyError("the state is not a node of this graph")
         self.tick(self._layer[0].step)
-        found = [_Case(node, node, ()) for node in self._layer] if self.joined else _cases(self._layer)
-        cases = [(case, case.state.successors()) for case in found]
+        split = [_Case(node, node, ()) for node in self._layer] if self.joined else _cases(self._layer)
+        cases = [(case, case.state.successors()) for case in split]
         taken = [(case.state, step) for case, steps in cases for step in steps]
         groups = ([taken] if taken else []) if self.joined else _groups(taken)
         following = States.merge(groups).members if groups else []

@@ -147,10 +147,10 @@ def smv(scenario: str | None, settings: tuple[str, ...], networks: str | None, f
     check_kept({"--output": output}, [*loaded.files, *formula_file(formula)])
     invariant = None
     if (text := formula or loaded.formula) is not None:
-        asked = read_property(loaded.system, read_formula_text(text, loaded.system))
-        if not isinstance(asked, Always) or asked.start:
+        question = read_property(loaded.system, read_formula_text(text, loaded.system))
+        if not isinstance(question, Always) or question.start:
             raise UsageError("export smv writes formulas AG p, where p is about one state; the others are for `verify`")
-        invariant = asked.invariant
+        invariant = question.invariant
     _write(output, to_smv(loaded.system, invariant))
     return SATISFIED
 

@@ -182,7 +182,7 @@ def to_smv(system: System, invariant: Formula | None = None) -> str:
     writer = _Writer(system)
     initial = writer.formula(nnf(system.initial_set.formula))
     steps = _transitions(writer, system.branches)
-    asked = [] if invariant is None else [f"INVARSPEC NAME safe := {writer.formula(nnf(invariant))};"]
+    specified = [] if invariant is None else [f"INVARSPEC NAME safe := {writer.formula(nnf(invariant))};"]
     variables = [
         f"  {text} : {_type(writer.decls[name])};{'' if text == name else f' -- {name}'}"
         for name, text in writer.names.items()
@@ -193,7 +193,7 @@ def to_smv(system: System, invariant: Formula | None = None) -> str:
         if not decl.integral
     ]
     lines = ["MODULE main", "VAR", *variables, *writer.units, *(["DEFINE"] if writer.defined else []), *writer.defined]
-    lines += [*ranges, *writer.constraints, f"INIT {initial};", f"TRANS\n{steps};", *asked, ""]
+    lines += [*ranges, *writer.constraints, f"INIT {initial};", f"TRANS\n{steps};", *specified, ""]
     return "\n".join(lines)
 
 
