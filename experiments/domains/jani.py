@@ -36,6 +36,13 @@ def different(name: str, value: int) -> Json:
     return binary(name, "≠", value)
 
 
+def facts(goal: Json) -> dict[str, int]:
+    """The values that a conjunction of equations gives to variables."""
+    if goal["op"] == "∧":
+        return facts(goal["left"]) | facts(goal["right"])
+    return {goal["left"]: goal["right"]}
+
+
 def least(value: int, name: Json) -> Json:
     """`name` is at least `value`."""
     return binary(value, "≤", name)

@@ -14,6 +14,9 @@ from experiments.domains import jani
 
 Array = npt.NDArray[Any]
 
+LONGEST = 60
+"""Steps in which a policy is to reach the goal."""
+
 
 @dataclass(frozen=True)
 class Task:

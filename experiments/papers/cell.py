@@ -19,6 +19,8 @@ from venmas.engine.report import versions
 from venmas.model import NetworkFolder, System
 from venmas.model.canonical.canonical import system_digest
 
+FIGURE6 = "figure6"
+"""Mode `mono` as the paper has it: successors joined by the widest bounds."""
 REDONE = ("interrupted", "failure")
 """Reasons of an unknown that say nothing about the question: such an answer is not kept."""
 
@@ -90,7 +92,8 @@ def decide(cell: Cell, how: How, progress: Callable[[Progress], None] | None = N
     report = verify(
         system,
         cell.formula,
-        mode=cell.mode,
+        mode="mono" if cell.mode == FIGURE6 else cell.mode,
+        tune={"milp.successors": "joined"} if cell.mode == FIGURE6 else {},
         solver=how.solver,
         trust=how.trust,
         timeout=how.timeout,

@@ -13,6 +13,7 @@ STYLES: dict[str, tuple[str, Any]] = {
     "comp-par": ("#d55e00", "--"),
     "comp-seq": ("#009e73", "-."),
     "adaptive": ("#000000", ":"),
+    "figure6": ("#56b4e9", (0, (1, 2))),
     "exact": ("#cc79a7", (0, (5, 1))),
 }
 """Colour, which colour-blind readers can tell apart, and dashes of a mode."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -145,14 +146,26 @@ def to_markdown(title: str, rows: Sequence[Row], about: Sequence[str]) -> str:
         for mode in modes:
             found = [by.get((name, mode, k)) for k in steps]
             lines.append(f"| {name} | {mode} | " + " | ".join("" if r is None else r.sign() for r in found) + " |")
-    lines += ["", "| mode | cells | satisfied | violated | unknown | not decided yet | seconds together | longest |"]
-    lines.append("|---|" + "---:|" * 7)
+    lines += [
+        "",
+        "| mode | cells | satisfied | violated | unknown | not decided yet | seconds together | longest | solvers |",
+    ]
+    lines.append("|---|" + "---:|" * 7 + "---|")
     for mode in modes:
         some = [r for r in rows if r.cell.mode == mode]
         counts = [sum(r.verdict == v for r in some) for v in ("satisfied", "violated", "unknown", "")]
         times = [r.seconds for r in some]
-        lines.append(f"| {mode} | {len(some)} | {' | '.join(map(str, counts))} | {sum(times):.2f} | {max(times):.2f} |")
+        lines.append(
+            f"| {mode} | {len(some)} | {' | '.join(map(str, counts))} | {sum(times):.2f} | {max(times):.2f} | "
+            f"{_solvers(some)} |"
+        )
     return "\n".join([*lines, "", *_comparison(rows), "", *about, ""])
+
+
+def _solvers(rows: Sequence[Row]) -> str:
+    """Of how many cells which solvers solved programs; each cell has its own in the file ``.csv``."""
+    named = [" and ".join(s["name"] for s in r.answer["result"]["solver"]) or "none" for r in rows if r.answer]
+    return ", ".join(f"{name}: {count}" for name, count in Counter(named).items())
 
 
 def _comparison(rows: Sequence[Row]) -> list[str]:

@@ -1,21 +1,33 @@
-"""Queries on policies over integers: ``python -m experiments.policies.integer_queries [--count 1000] ...``.
+"""``python -m experiments.policies.integer_queries [--count 1000] [--engines z3 ..] [--solved N] [--limit S] ..``.
 
 Random queries ("is there a point in this box of integers that meets these rows and for which the policy picks this
-label?"), networks of 2x16 to 2x128, 4 to 13 inputs, ties and rows among them. Every answer is compared with the
-enumeration of all points; some queries of each size are given to HiGHS and Gurobi as mixed-integer programs. Exit
-status 1 where an answer is wrong. A solver cannot say "strictly above": where only a tie meets its program it finds a
-point that is none, which is counted beside. Times are CPU times, of all threads.
+label?"), networks of 2x16 to 2x128, 4 to 13 inputs, ties and rows among them. Every query goes to our engine, and N of
+each size to the others that are installed: HiGHS and Gurobi as mixed-integer programs, and the engines that the paper
+compares (`peers`, extra ``peers``). Every answer is compared with the enumeration of all points. A solver cannot say
+"strictly above", and computes in floats: a point that does not replay is no answer. What others say is kept in
+``integer_queries.db`` of the folder, and the same command goes on where it was stopped. Wrong answers are listed; exit
+status 1 where one is ours. Times are CPU times, of all threads.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from statistics import median
 from time import process_time
+from typing import Any
 
 import numpy as np
 
+from experiments.policies.cells import Cells
+from experiments.policies.output import Output
+from experiments.policies.peer_process import Peers
+from experiments.policies.peers import Query, installed
 from tests.random_queries import random_policy, random_queries
 from venmas.procedures.predicate_abstraction.states.points import enumerated, row_values
 from venmas.procedures.predicate_abstraction.states.policy import Policy
@@ -26,6 +38,7 @@ from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Program, Pro
 
 SIZES = (16, 32, 64, 128)
 SOLVERS = ("highs", "gurobi")
+OURS = "ours"
 GROUP = 10
 """Queries about one network."""
 
@@ -81,54 +94,87 @@ def program(policy: Policy, queries: Queries, q: int) -> Program:
     return made.build()
 
 
+def solved(solver: str, policy: Policy, queries: Queries, q: int, limit: float) -> dict[str, Any]:
+    """The answer of a solver of mixed-integer programs, as `Peers.ask` has it."""
+    made = program(policy, queries, q)
+    begun = process_time()
+    answer = get_solver(solver).solve(made, time_limit=limit)
+    spent = process_time() - begun
+    said = "sat" if isinstance(answer, Feasible) else "unsat" if isinstance(answer, Infeasible) else "unknown"
+    note = "time" if said == "unknown" else ""
+    if isinstance(answer, Feasible):
+        rows, constants = queries.rows[q].tolist(), queries.constants[q].tolist()
+        about = Query(policy, int(queries.label[q]), queries.low[q].tolist(), queries.high[q].tolist(), rows, constants)
+        if not about.meets([round(v) for v in answer.point[: len(policy.inputs)]]):
+            said, note = "unknown", "a point that does not replay"
+    return {"said": said, "note": note, "CPU": spent}
+
+
+@dataclass
+class Tally:
+    """What an engine said of the queries of a size."""
+
+    seconds: list[float] = field(default_factory=list)
+    unknown: int = 0
+    wrong: int = 0
+
+
+def others_of(given: Sequence[str] | None) -> list[str]:
+    """The engines beside ours: those that are asked for, or all that are installed."""
+    there = [*(name for name in SOLVERS if get_solver(name).available() is None), *installed()]
+    return there if given is None else [name for name in there if name in given]
+
+
 @on_one_thread
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Ask, compare, print."""
     parser = argparse.ArgumentParser(prog="python -m experiments.policies.integer_queries", description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="queries in all")
-    parser.add_argument("--solved", type=int, default=5, help="queries of each size that go to the solvers, too")
-    parser.add_argument("--limit", type=float, default=5.0, help="seconds of a solver for a query")
+    parser.add_argument("--engines", nargs="*", metavar="NAME", help="engines beside ours; all that are installed")
+    parser.add_argument("--solved", type=int, default=5, help="queries of each size that go to the others, too")
+    parser.add_argument("--sizes", type=int, nargs="+", choices=SIZES, default=SIZES, help="widths of networks")
+    parser.add_argument("--limit", type=float, default=5.0, help="seconds of the others for a query")
     parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
+    parser.add_argument("--out", type=Path, default=Path("results/policies"))
+    args = parser.parse_args(arguments)
     rng = np.random.default_rng(args.seed)
-    solvers = [name for name in SOLVERS if get_solver(name).available() is None]
-    seconds: dict[tuple[int, str], list[float]] = {}
-    wrong = dict.fromkeys(("engine", *solvers), 0)
-    unknown, total = dict.fromkeys(solvers, 0), 0
-    for number in range(-(-args.count // GROUP)):
-        width = SIZES[number % len(SIZES)]
-        policy = random_policy(rng, int(rng.integers(4, 14)), width, int(rng.integers(2, 8)), ties=number % 5 == 0)
-        queries = random_queries(rng, policy, GROUP, rows=number % 3)
-        engine = QueryEngine(policy, np.random.default_rng(number))
-        for q in range(GROUP):
-            total += 1
-            begun = process_time()
-            (found,), _ = engine.ask(queries.take(np.array([q])))
-            took = process_time() - begun
-            seconds.setdefault((width, "engine"), []).append(took)
-            if solvers and len(same := seconds.setdefault((width, "engine, those of solvers"), [])) < args.solved:
-                same.append(took)
-            expected = truth(policy, queries, q)
-            wrong["engine"] += bool(found) != expected
-            for name in solvers:
-                if len(seconds.setdefault((width, name), [])) >= args.solved:
-                    continue
-                made = program(policy, queries, q)
+    others, output = others_of(args.engines), Output(args.out, "integer_queries")
+    tallies: dict[tuple[int, str], Tally] = {}
+    wrong: list[tuple[Any, ...]] = []
+    with Cells(args.out / "integer_queries.db") as cells, Peers() as peers:
+        for number in range(-(-args.count // GROUP)):
+            width = args.sizes[number % len(args.sizes)]
+            policy = random_policy(rng, int(rng.integers(4, 14)), width, int(rng.integers(2, 8)), ties=number % 5 == 0)
+            queries = random_queries(rng, policy, GROUP, rows=number % 3)
+            engine = QueryEngine(policy, np.random.default_rng(number))
+            peers.about(policy.network)
+            for q in range(GROUP):
                 begun = process_time()
-                answer = get_solver(name).solve(made, time_limit=args.limit)
-                seconds[width, name].append(process_time() - begun)
-                if isinstance(answer, Feasible | Infeasible):
-                    wrong[name] += isinstance(answer, Feasible) != expected
-                else:
-                    unknown[name] += 1
-    print("| network | by | queries | median, CPU ms | worst, CPU ms |\n|---|---|---|---|---|")
-    for (width, name), times in sorted(seconds.items()):
-        if times:
-            print(f"| 2x{width} | {name} | {len(times)} | {1000 * median(times):.2f} | {1000 * max(times):.1f} |")
-    print(f"\nengine: {wrong['engine']} of {total} wrong")
-    for name in solvers:
-        print(f"{name}: {wrong[name]} other answers than enumeration (ties, tolerances), {unknown[name]} undecided")
-    return int(wrong["engine"] > 0)
+                (sat,), _ = engine.ask(queries.take(np.array([q])))
+                replies = {OURS: {"said": "sat" if sat else "unsat", "note": "", "CPU": process_time() - begun}}
+                for name in others if len(tallies.get((width, OURS), Tally()).seconds) < args.solved else ():
+                    ask = partial(solved, name, policy) if name in SOLVERS else partial(peers.ask, name)
+                    shape = [args.seed, list(args.sizes), number, q, name, args.limit]
+                    replies[name] = cells.keep(json.dumps(shape), partial(ask, queries, q, args.limit))
+                expected = "sat" if truth(policy, queries, q) else "unsat"
+                for name, reply in replies.items():
+                    tally = tallies.setdefault((width, name), Tally())
+                    tally.seconds.append(reply["CPU"])
+                    tally.unknown += reply["said"] == "unknown"
+                    if reply["said"] not in (expected, "unknown"):
+                        tally.wrong += 1
+                        wrong.append((name, f"2x{width}", f"{number}.{q}", reply["said"], expected))
+    output.head("network", "by", "queries", "unknown", "wrong", "median, CPU ms", "worst, CPU ms")
+    for (width, name), tally in sorted(tallies.items()):
+        times = f"{1000 * median(tally.seconds):.2f}", f"{1000 * max(tally.seconds):.1f}"
+        output.row(f"2x{width}", name, len(tally.seconds), tally.unknown, tally.wrong, *times)
+    output.say("")
+    if wrong:
+        output.head("wrong", "network", "query", "said", "by enumeration")
+        for row in wrong:
+            output.row(*row)
+    output.end()
+    return int(any(name == OURS for name, *_ in wrong))
 
 
 if __name__ == "__main__":

@@ -198,3 +198,14 @@ def test_bad_input_is_one_message(
     captured = capsys.readouterr()
     assert status == 2 and message in captured.err and "Traceback" not in captured.err
     assert captured.out == ""
+
+
+def test_figure6_is_mono_with_joined_successors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program is solved where mono finds its answer by bounds; the table says by whom."""
+    few = ["table1", "--k", "3", "--modes", "mono", "figure6", "--solver", "highs", "--quiet", "--out", str(tmp_path)]
+    assert main(*PAPER, few) in (0, 1)
+    rows = {(r["mode"], r["row"]): r for r in _rows(tmp_path / "table1.csv")}
+    joined, apart = rows["figure6", "φ_safe"], rows["mono", "φ_safe"]
+    assert joined["verdict"] == apart["verdict"] == "satisfied"
+    assert joined["solver"].startswith("highs") and not apart["solver"]
+    assert "| highs: " in capsys.readouterr().out

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from experiments.domains import puzzle
-from experiments.policies import aaai2023, icaps2022, selection
+from experiments.policies import aaai2023, icaps2022, nuxmv, selection
 from experiments.policies.as_published import LIMIT, blocks, instances, road, tiles
 from experiments.policies.published import BMC, REFINEMENT, SELECTING, selected
 from experiments.policies.scaled import groups, levels, steps
@@ -127,3 +127,20 @@ def test_lines_of_figure_1_are_the_same_abstraction(tmp_path):
     assert all(found["exact"][name] == graph[name] for name in icaps2022.COUNTS)
     assert found["exact"]["states"] <= found["relaxed"]["states"] <= found["PA"]["states"]
     assert "states" not in icaps2022.measured(instance, 1, 0.0, {})
+
+
+FAKE = """#!/bin/sh
+grep -q inc_coi $2 && exec sleep 60
+grep -q "msat_check_invar_bmc -a" $2 && grep -q "INVARSPEC NAME safe" $3 && echo "-- invariant p  is false"
+"""
+
+
+def test_nuxmv_is_run_where_it_is_on_the_path(tmp_path, monkeypatch, capsys):
+    """A stand-in that contradicts ours under one algorithm, says nothing under two, and is not in time under one."""
+    few = ["--only", "4 Blocks ign 16", "--ways", "default", "--timeout", "5", "--out", str(tmp_path)]
+    (tmp_path / "nuXmv").write_text(FAKE)
+    (tmp_path / "nuXmv").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert aaai2023.main(few) == 1
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| 4 Blocks ign 16 | - ")]
+    assert "| violated" in row and row.count("unknown") == len(nuxmv.ALGORITHMS) - 1

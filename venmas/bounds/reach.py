@@ -49,11 +49,12 @@ class Outcome:
 class Reach:
     """The nodes that follow `roots`, made one layer at a time when they are asked for; `tick` may raise to stop.
 
-    roots: one state, or points, of one batch: only points that start apart may meet.
+    roots: one state, or points, of one batch: only points that start apart may meet. joined: a step leads into one
+    node, with the widest bounds of all successors, and choices stay open (Akintunde et al. 2022, Figure 6).
     """
 
-    def __init__(self, roots: Sequence[State], tick: Callable[[int], None]) -> None:
-        self.tick = tick
+    def __init__(self, roots: Sequence[State], tick: Callable[[int], None], joined: bool = False) -> None:
+        self.tick, self.joined = tick, joined
         self._layer, self._kept = list(roots), list[State]()
         self._outcomes: dict[int, tuple[Outcome, ...]] = {}
 
@@ -67,8 +68,10 @@ class Reach:
         if not self._layer:
             raise KeyError("the state is not a node of this graph")
         self.tick(self._layer[0].step)
-        cases = [(case, case.state.successors()) for case in _cases(self._layer)]
-        groups = _groups([(case.state, step) for case, steps in cases for step in steps])
+        split = [_Case(node, node, ()) for node in self._layer] if self.joined else _cases(self._layer)
+        cases = [(case, case.state.successors()) for case in split]
+        taken = [(case.state, step) for case, steps in cases for step in steps]
+        groups = ([taken] if taken else []) if self.joined else _groups(taken)
         following = States.merge(groups).members if groups else []
         target = {id(step): node for group, node in zip(groups, following, strict=True) for _, step in group}
         by_node: dict[int, list[Outcome]] = {id(node): [] for node in self._layer}

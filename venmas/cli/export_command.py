@@ -1,4 +1,4 @@
-"""``venmas export``: programs for other solvers, graphs for Graphviz, automata in the Hanoi format, ranks as ONNX."""
+"""``venmas export``: programs and models for other tools, graphs for Graphviz, automata (HOA), ranks as ONNX."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def command() -> None:
 
     \b
     venmas export programs  the mixed-integer programs of a question, .lp and .mps
+    venmas export smv       the model with its networks and AG p in the language of nuXmv
     venmas export formula   a formula as a graph, .dot
     venmas export witness   a stored violation as a tree of runs, .dot
     venmas export automaton the runs that break a formula of LTL, in the Hanoi format (HOA) or .dot
@@ -123,6 +124,34 @@ def programs(
             "stay inside; `venmas verify` asks about the others, too.",
             soft_wrap=True,
         )
+    return SATISFIED
+
+
+@command.command("smv", cls=Command)
+@scenario_options
+@_formula
+@_dot
+@verbose_option
+def smv(scenario: str | None, settings: tuple[str, ...], networks: str | None, formula: str | None, output: str) -> int:
+    """Write the model in the language of nuXmv: networks as constraints, and AG p as INVARSPEC.
+
+    Without --formula it is the property of the scenario, if there is one. Runs that leave a declared range have no
+    successor there; `venmas verify` asks about those, too.
+    """
+    check_writable(output, "--output")
+    from venmas.formats.smv import to_smv
+    from venmas.logic import Always
+    from venmas.question import read_property
+
+    loaded = load(scenario, read_settings(settings), networks)
+    check_kept({"--output": output}, [*loaded.files, *formula_file(formula)])
+    invariant = None
+    if (text := formula or loaded.formula) is not None:
+        question = read_property(loaded.system, read_formula_text(text, loaded.system))
+        if not isinstance(question, Always) or question.start:
+            raise UsageError("export smv writes formulas AG p, where p is about one state; the others are for `verify`")
+        invariant = question.invariant
+    _write(output, to_smv(loaded.system, invariant))
     return SATISFIED
 
 

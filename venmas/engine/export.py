@@ -25,7 +25,7 @@ from venmas.model.system.system import System
 from venmas.procedure import Settings
 from venmas.procedures.milp.encoding import Subproblem, Task, encode
 from venmas.procedures.milp.procedure import strategy_of
-from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING
+from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING, SUCCESSORS
 from venmas.procedures.milp.stream import deep_runs
 from venmas.question import drawn_for, read_formula
 from venmas.solvers.milp.lp_format import to_lp
@@ -84,7 +84,7 @@ def export_programs(
     if wrong := [f for f in formats if f not in FORMATS]:
         raise UsageError(f"unknown format {wrong[0]!r}: choose among {', '.join(FORMATS)}")
     settings = Settings(tune=read_tune(tune))
-    if unread := settings.tune.keys() - {ENCODING.key, BOUND_METHOD.key}:
+    if unread := settings.tune.keys() - {ENCODING.key, BOUND_METHOD.key, SUCCESSORS.key}:
         raise UsageError(f"programs are written, not solved: they have no {', '.join(sorted(unread))}; leave it out")
     system.validate()
     system.check_nesting()
@@ -94,7 +94,8 @@ def export_programs(
         )
     parsed = read_formula(system, formula)
     system = drawn_for(system, Bounded(parsed))
-    task = Task(system, nnf(parsed, negate=True), strategy, ENCODING.of(settings), BOUND_METHOD.of(settings))
+    made = ENCODING.of(settings), BOUND_METHOD.of(settings), SUCCESSORS.of(settings) == "joined"
+    task = Task(system, nnf(parsed, negate=True), strategy, *made)
     found = Exported(_empty(Path(folder)))
     head = {
         "format": "venmas-export-1",

@@ -21,7 +21,7 @@ from venmas.budget import Budget, BudgetError
 from venmas.errors import ModelError, Reason
 from venmas.procedure import Option, Run, Settings
 from venmas.procedures.milp.encoding import Strategy, Task
-from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING, ISOLATED, OPTIONS
+from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING, ISOLATED, OPTIONS, SUCCESSORS
 from venmas.procedures.milp.stream import Result, Search
 from venmas.question import Question
 from venmas.solvers.milp.program import NotFiniteError
@@ -162,7 +162,8 @@ COMP_PAR = Programming("comp-par", "Many small programs on several cores.", "com
 
 def task_of(question: Question, strategy: Strategy, settings: Settings) -> Task:
     """Encoding of a question."""
-    return Task(question.system, question.target, strategy, ENCODING.of(settings), BOUND_METHOD.of(settings))
+    encoding, bounds, joined = ENCODING.of(settings), BOUND_METHOD.of(settings), SUCCESSORS.of(settings) == "joined"
+    return Task(question.system, question.target, strategy, encoding, bounds, joined)
 
 
 def strategy_of(name: str) -> Strategy | None:

@@ -13,6 +13,14 @@ BOUND_METHOD = Option(
     "symbolic",
     f"how ranges of values are computed before a program is built. {described(BOUNDS)}",
 )
+SUCCESSORS = Option(
+    "milp",
+    "successors",
+    ("apart", "joined"),
+    "apart",
+    "what mono knows of a step. apart: a node for each state that bounds tell apart. joined: one node with the widest "
+    "bounds of all, as in the paper's Figure 6",
+)
 ISOLATED = Option(
     "milp",
     "isolated",
@@ -20,4 +28,4 @@ ISOLATED = Option(
     "on",
     "solve in worker processes. off: mono and comp-seq solve in this one, which hangs with a solver that hangs",
 )
-OPTIONS = (ENCODING, BOUND_METHOD, ISOLATED)
+OPTIONS = (ENCODING, BOUND_METHOD, SUCCESSORS, ISOLATED)

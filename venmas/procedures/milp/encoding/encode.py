@@ -30,13 +30,17 @@ _Bounded = tuple[int, Region, _Box]
 
 @dataclass(frozen=True)
 class Task:
-    """Find an initial state that satisfies `target`, a core formula (the negated property in NNF)."""
+    """Find an initial state that satisfies `target`, a core formula (the negated property in NNF).
+
+    joined: monolithic, with one node for all states after a step.
+    """
 
     system: System
     target: Formula
     strategy: Strategy
     encoding: ReluEncoding = "big-m"
     bounds: str = "symbolic"
+    joined: bool = False
 
 
 class Memory(Protocol):
@@ -115,7 +119,7 @@ class Stream:
         root = states.members[0]
         target = conjunction([where, self.task.target])
         if self.task.strategy == "monolithic":
-            oracle = Oracle(Reach([root], self._tick))
+            oracle = Oracle(Reach([root], self._tick, self.task.joined))
             encoder = FormulaEncoder(root, self.task.encoding, oracle, self._tick)
             try:
                 encoder.satisfy(Spread.single(root), target)

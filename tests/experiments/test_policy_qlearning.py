@@ -1,0 +1,99 @@
+"""Policies by deep Q-learning: what the environment rewards, what training makes, and the kept ones."""
+
+from __future__ import annotations
+
+from tests.needs import needs
+
+needs("gymnasium")
+
+import json
+
+import numpy as np
+import pytest
+
+from experiments.domains import blocksworld
+from experiments.domains.environment import GOAL, STUCK, UNSAFE, TaskEnvironment
+from experiments.domains.jani import facts
+from experiments.domains.make import known
+from experiments.domains.qlearning import FOLDER, goals, instances, learnt
+from experiments.domains.tasks import tasks
+from venmas import verify
+
+
+@pytest.fixture(scope="module")
+def task():
+    return tasks()["blocks_4_ignoring"]()
+
+
+def at(environment: TaskEnvironment, state: list[int]) -> TaskEnvironment:
+    environment.reset(seed=0)
+    environment._state = np.array(state)
+    return environment
+
+
+def test_rewards_of_goal_unsafe_and_stuck(task) -> None:
+    """Blocks 0 to 3 at places; 0: in the hand, 1: on the table, others: on a block."""
+    environment = TaskEnvironment(task)
+    tower = [1, *(blocksworld.on(b, b - 1) for b in (1, 2))]
+    _, reward, over, _, _ = at(environment, [*tower, 0]).step(1 + 2)  # the last block on the third one
+    assert over and reward > GOAL
+    _, reward, over, _, _ = at(environment, [1, 1, 1, 0]).step(blocksworld.TABLE)
+    assert over and reward == UNSAFE
+    _, reward, over, _, _ = at(environment, [*tower, 1]).step(blocksworld.TABLE)  # nothing is in the hand
+    assert over and reward == STUCK
+
+
+def test_no_cycle_earns_anything(task) -> None:
+    environment = at(TaskEnvironment(task), [1, blocksworld.on(1, 0), 1, blocksworld.on(3, 2)])
+    first = environment.step(1 + 1)[1]  # take block 1 off its goal
+    back = environment.step(1 + 0)[1]
+    assert first < 0 < back and first + back < 0
+
+
+def test_aware_policies_see_counters_and_pay() -> None:
+    environment = TaskEnvironment(tasks()["blocks_4_aware"]())
+    seen = []
+    for seed in range(30):
+        environment.reset(seed=seed)
+        before = environment._spent.copy()
+        label = int(environment.task.lesson(environment._state[None], environment.np_random)[1][0].argmax())
+        observed, *_ = environment.step(label)
+        spent = observed[-4:] * environment.task.scale[-4:]
+        assert np.allclose(spent, environment._spent)
+        seen.append(int((environment._spent - before).sum()))
+    assert {0, 1} == set(seen)
+
+
+def test_training_gives_the_policy_of_unscaled_inputs(task) -> None:
+    needs("stable_baselines3")
+    one, other = learnt(task, 4, 3, 200), learnt(task, 4, 3, 200)
+    assert [w.shape for w, _ in one] == [(4, len(task.inputs)), (4, 4), (len(task.labels), 4)]
+    assert all((a == c).all() and (b == d).all() for (a, b), (c, d) in zip(one, other, strict=True))
+
+
+KEPT = [
+    (place.parent.name, e["file"])
+    for place in sorted(FOLDER.glob("*/*.json"))
+    for e in json.loads(place.read_text())["files"]
+]
+
+
+@pytest.mark.parametrize(("name", "file"), KEPT)
+def test_kept_policies_are_those_of_their_manifest(name: str, file: str) -> None:
+    entry = known(FOLDER / name, file.removesuffix(".onnx"))
+    assert entry is not None and entry["task"] == name in tasks()
+
+
+def test_one_is_safe_and_one_is_not(task, tmp_path) -> None:
+    """Of those that reach the goal mostly, and of those whose failures are met."""
+    (safe,) = instances(task, tmp_path, ["32_32_0"])
+    assert goals(task, safe.policy.with_suffix(".onnx")) > 0.9
+    aware = tasks()["blocks_4_aware"]()
+    (unsafe,) = instances(aware, tmp_path, ["16_16_0"])
+    for instance, verdict in ((safe, "satisfied"), (unsafe, "violated")):
+        scenario = instance.load()
+        assert verify(scenario.system(), scenario.formula, timeout=60).verdict == verdict
+
+
+def test_goals_are_conjunctions_of_equations(task) -> None:
+    assert facts(task.goal) == {"block_0": 1, "block_1": 2, "block_2": 3, "block_3": 4}
