@@ -43,7 +43,7 @@ def published(data_dir: Path, key: str, index: int) -> tuple[Circuit, str]:
     return read_btor2(folder / "btor24" / f"{row['family']}_{index}.btor2"), row["ltl"]
 
 
-@pytest.mark.parametrize("key", ["gray_a", "seven_seg_b", "delay_a", "pwm"])
+@pytest.mark.parametrize("key", ["gray_a", "seven_seg_b", "delay_a", "pwm", "lcd"])
 def test_trained_networks_prove_published_tasks(data_dir: Path, key: str) -> None:
     circuit, text = published(data_dir, key, 1)
     answer = verify(circuit, text, timeout=250, tune={"ranking.learner": "gradient"})
@@ -167,6 +167,14 @@ def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Non
         )
 
     return install
+
+
+@pytest.mark.parametrize("variant", ["small", "medium", "large", "extra", "mono", "shifts"])
+def test_architectures_of_the_paper_prove(only: Callable[[str], None], data_dir: Path, variant: str) -> None:
+    only(f"variant = venmas_learners.gradient:{variant}")
+    circuit, text = published(data_dir, "gray_a", 1)
+    answer = verify(circuit, text, timeout=250, tune={"ranking.learner": "variant"})
+    assert [one.network.level for one in proved(answer).ranked] == [gradient.LEVEL]
 
 
 def test_a_learner_of_another_package(only: Callable[[str], None]) -> None:
