@@ -24,6 +24,7 @@ from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.smt import solver_name
 from venmas.model.system.system import System
 from venmas.procedure import LinearQuestion, Run, Subject
+from venmas.procedures.ranking.learners import MINED
 from venmas.procedures.ranking.second import second_solver
 from venmas.procedures.ranking.settings import FROM, LEARNER
 
@@ -102,6 +103,10 @@ class LinearVerification(Verification[LinearQuestion]):
             proof: Any = found.answer.proof
             self.report.proof = {"kind": proof.kind, **proof.facts(question.automaton)}
             self.report.proved = found.answer
+        ranking = next((tried for tried in self.report.procedures if tried.name == "ranking"), None)
+        if ranking is not None and ranking.why and self.report.decided_by and question.learner not in MINED:
+            told = f"by {self.report.decided_by}, not by the learner {question.learner}: {ranking.why}"
+            self.report.notes.append(f"decided {told}")
         return found
 
     def _again(self, question: LinearQuestion) -> Established:

@@ -25,6 +25,7 @@ from typing import Any
 
 from venmas.errors import CircuitError, SolverUnavailableError, install
 from venmas.formats.btor2.reader import MAX_BYTES, parse_btor2
+from venmas.formats.sva.source import WIRE, taken_out, with_properties
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.signals import bases, check_asked, named_registers
 
@@ -38,7 +39,7 @@ _TOP = "venmas_top"
 _LIST = "tee -q -o parameters chparam -list A:top"
 _KEEP = (
     f"rename -top {_TOP}; write_json names.json; select -read asked; select -set asked %; select -clear; "
-    "setattr -set keep 1 @asked w:* %i; "
+    "setattr -set keep 1 @asked w:* %i; {more}"
 )
 _SCRIPT = (
     f"{_READ}; proc; flatten; {_KEEP}opt_clean; memory; "
@@ -92,8 +93,10 @@ def read_verilog(
         raise CircuitError(f"{path} is larger than {MAX_BYTES >> 20} MB, the largest design that is read")
     with tempfile.TemporaryDirectory(prefix="venmas-design-") as name:
         folder = Path(name)
-        (folder / "design.sv").write_bytes(data)
+        text, assertions = taken_out(data.decode("utf-8", errors="surrogateescape"), str(path))
+        (folder / "design.sv").write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
         (folder / "folder").symlink_to(source.parent)  # of files that it includes
+        asked = set(asked).difference(one.name for one in assertions)
         kept = sorted({base for one in asked for base in bases(one) if not re.search(r"\s", base)})
         (folder / "asked").write_text("".join(f"{_TOP}/{base}\n" for base in kept), encoding="utf-8")
 
@@ -104,13 +107,15 @@ def read_verilog(
         if settings:
             run(f"{_READ.format(top=where)}; {_LIST}")
             where = _set((folder / "parameters").read_text(encoding="utf-8", errors="replace"), settings, str(path))
-        said = run(_SCRIPT.format(top=where))
+        said = run(_SCRIPT.format(top=where, more=f"setattr -set keep 1 w:*{WIRE}*; " if assertions else ""))
         clocks = _one_clock(folder / "clocks.json", str(path))
         text = named_registers((folder / "netlist.btor2").read_text(encoding="utf-8", errors="replace"))
         module = _modules(folder / "names.json")[_TOP]
     circuit = parse_btor2(text, f"the netlist of {path}")
+    circuit = with_properties(circuit, assertions, clocks, str(path))
+    asked = asked.difference(circuit.properties)
     check_asked(str(path), module, circuit.names, asked)
-    for one in clocks.intersection(asked):
+    for one in clocks.keys() & asked:
         raise CircuitError(f"{path}: {one} is the clock; a step is a tick of it, and no property can speak of it")
     warnings = tuple(dict.fromkeys(_warnings(said, str(path))))
     return Design(circuit, text, tool, warnings)
@@ -177,13 +182,13 @@ def _modules(file: Path) -> dict[str, Any]:
     return modules
 
 
-def _one_clock(file: Path, path: str) -> set[str]:
-    """The names of the clock.
+def _one_clock(file: Path, path: str) -> dict[str, str]:
+    """The names of the clock, each with the edge.
 
     Raises `CircuitError` where registers have different clocks, or different edges of one, or none: latches.
     """
     clocks: dict[tuple[str, str], str] = {}
-    called: set[str] = set()
+    called: dict[str, str] = {}
     for module in _modules(file).values():
         names: dict[str, list[str]] = {}
         for name, net in module["netnames"].items():
@@ -199,7 +204,7 @@ def _one_clock(file: Path, path: str) -> set[str]:
                 signal, edge = json.dumps(bits), "rising" if rising else "falling"
                 here = names.get(signal, ["an expression"])
                 clocks[signal, edge] = f"the {edge} edge of {here[0]}"
-                called.update(here)
+                called.update(dict.fromkeys(here, "posedge" if rising else "negedge"))
     if len(clocks) > 1:
         raise CircuitError(
             f"{path}: registers have several clocks ({', '.join(sorted(clocks.values()))}); designs with one clock and "

@@ -18,6 +18,7 @@ import onnxruntime
 import pytest
 from venmas_learners import gradient
 from venmas_learners.dense import Dense, Layer, pool_of
+from venmas_learners.shifts import Shifted, ShiftLayer, shifted_pool
 
 from tests.procedures.ranking.proved import proved
 from tests.procedures.ranking.test_relu import ranks
@@ -42,7 +43,7 @@ def published(data_dir: Path, key: str, index: int) -> tuple[Circuit, str]:
     return read_btor2(folder / "btor24" / f"{row['family']}_{index}.btor2"), row["ltl"]
 
 
-@pytest.mark.parametrize("key", ["gray_a", "seven_seg_b", "delay_a", "pwm"])
+@pytest.mark.parametrize("key", ["gray_a", "seven_seg_b", "delay_a", "pwm", "lcd"])
 def test_trained_networks_prove_published_tasks(data_dir: Path, key: str) -> None:
     circuit, text = published(data_dir, key, 1)
     answer = verify(circuit, text, timeout=250, tune={"ranking.learner": "gradient"})
@@ -105,6 +106,34 @@ def test_dense_ranks_are_one_thing_to_everyone(seed: int, tmp_path: Path) -> Non
         assert session.run(None, {"registers": np.array([point], dtype=float)})[0][0].tolist() == expected
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_shifts_round_as_the_words_of_the_netlist_do(seed: int) -> None:
+    """Negative sums, too; an element-wise layer, a clamped one, and the last; with and without one more input."""
+    rng = random.Random(seed)
+    outer = Builder()
+    nodes = (outer.register(10), outer.register(1))
+    circuit = Circuit(tuple(outer.nodes), (), nodes, nodes, (None, None))
+    more = (rng.randint(0, 900),) * (seed % 2)
+    size = 2 + len(more)
+
+    def whole(*shape: int) -> np.ndarray:
+        return np.array([rng.randint(-40, 40) for _ in range(int(np.prod(shape)))], dtype=object).reshape(shape)
+
+    layers = [(whole(size) * np.eye(size, dtype=object), whole(size) * 0, None), (whole(3, size), whole(3), 50 << 4)]
+    layers.append((whole(1, 3), whole(1), None))
+    rank = Shifted((7, 300), more, tuple(ShiftLayer(*layer) for layer in layers), 4)
+    pool, weights = shifted_pool(circuit, {0: rank})
+    for _ in range(60):
+        point = (rng.choice([0, 1023, rng.randrange(1024)]), rng.randrange(2))
+        held = [point[0] * 7, point[1] * 300, *more]
+        for matrix, biases, top in layers:  # as appendix A writes it, in floor division
+            sums = [sum(w * x for w, x in zip(row, held, strict=True)) // 16 for row in matrix]
+            held = [one + bias for one, bias in zip(sums, biases, strict=True)]
+            held = held if top is None else [max(0, min(top, one)) for one in held]
+        assert int(rank.values(np.array([point], dtype=object))[0]) == held[0]
+        assert ranks(Network(weights, pool, 4), point) == held
+
+
 TOY = """
 from venmas.procedures.ranking.learn import rank
 
@@ -140,12 +169,37 @@ def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Non
     return install
 
 
+@pytest.mark.parametrize("variant", ["small", "medium", "large", "extra", "mono", "shifts"])
+def test_architectures_of_the_paper_prove(only: Callable[[str], None], data_dir: Path, variant: str) -> None:
+    only(f"variant = venmas_learners.gradient:{variant}")
+    circuit, text = published(data_dir, "gray_a", 1)
+    answer = verify(circuit, text, timeout=250, tune={"ranking.learner": "variant"})
+    assert [one.network.level for one in proved(answer).ranked] == [gradient.LEVEL]
+
+
 def test_a_learner_of_another_package(only: Callable[[str], None]) -> None:
     only("toy = toy_learner:learner")
     assert learners.learner_names() == (*LEARNERS, "toy")
     circuit = circuit_of(load_machine("delay"), Budget(10))
     assert verify(circuit, "F G !rst -> G F sig", timeout=60, tune={"ranking.learner": "toy"}).satisfied
     assert sys.modules.pop("toy_learner").asked
+
+
+TOY_FAILS = "def learner(goal, budget, figures):\n    figures.levels.append('toy: nothing learned')\n"
+
+
+def test_what_decides_in_place_of_a_learner_is_told(
+    only: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only("toy = toy_fails:learner")
+    (tmp_path / "toy_fails.py").write_text(TOY_FAILS)
+    circuit = circuit_of(load_machine("delay", delay=5000), Budget(10))
+    answer = verify(circuit, "F G !rst -> G F sig", timeout=60, tune={"ranking.learner": "toy"})
+    assert answer.satisfied
+    assert any(note.startswith(f"decided by {answer.decided_by}, not by the learner toy: ") for note in answer.notes)
+    assert any("toy: nothing learned" in note for note in answer.notes)
+    assert not verify(circuit, "F G !rst -> G F sig", timeout=60).notes
+    sys.modules.pop("toy_fails")
 
 
 @pytest.mark.parametrize("name", ["milp", "gradient"])
