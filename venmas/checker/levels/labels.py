@@ -93,7 +93,7 @@ class _Proof:
             case Or(_):
                 return np.asarray(np.any(parts, axis=0))
             case AX(_) | EX(_) | Fixpoint(_, _, _, _):
-                return np.greater_equal(self.level[node], 0)
+                return np.asarray(self.level[node] >= 0)
         return np.full(len(self.listing.numbers), isinstance(node, Top))
 
     def _begins(self) -> None:

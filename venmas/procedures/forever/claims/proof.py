@@ -80,11 +80,11 @@ class DerivationProof:
         for node in parts:
             if isinstance(node, Claimed):
                 proved = [_proved(*part, tick) for part in node.parts]
-                kinds = {kind for kind, _ in proved}
-                if len(kinds) > 1:
+                kind = proved[0][0]
+                if any(other != kind for other, _ in proved):
                     raise IncompleteError(f"the parts of a claim have proofs of several kinds: {node.formula}"[:500])
                 choices = tuple(tuple(map(write_number, values)) for values in node.choices)
-                yield Bound(node.start, node.formula, *kinds, choices)  # type: ignore[arg-type]
+                yield Bound(node.start, node.formula, kind, choices)  # type: ignore[arg-type]
                 for _, lines in proved:
                     yield from lines
                     yield End(len(lines) + 1)
