@@ -23,7 +23,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from venmas.checker.forever.check import stays
 from venmas.engine.report import Report, Verdict
 from venmas.engine.store import Store
 from venmas.errors import ModelError, StoreError, UsageError
@@ -200,6 +199,8 @@ class Journal:
         assert isinstance(self.subject, System)
         try:
             target = fixpoints(self._formula, negate=True)
+            from venmas.checker.forever.check import stays
+
             checked = replay(self.subject, target, witness, noise=self._noise, staying=stays)
         except ModelError as error:
             raise UsageError(f"its witness leaves the system: {error}") from error
