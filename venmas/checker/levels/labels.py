@@ -86,8 +86,8 @@ class _Proof:
         parts = [self.truth[child] for child in node.children]
         match node:
             case Atom(comparison):
-                found = [self.points.truth(comparison, states) for _, states in self._chunks()]
-                return np.concatenate([np.zeros(0, bool), *found])
+                truths = [self.points.truth(comparison, states) for _, states in self._chunks()]
+                return np.concatenate([np.zeros(0, bool), *truths])
             case And(_):
                 return np.asarray(np.all(parts, axis=0))
             case Or(_):
@@ -118,14 +118,14 @@ class _Proof:
     ) -> Truth:
         """The rows in which a part holds by what is said of successors and of parts of it."""
         every = isinstance(part, AX) or (isinstance(part, Fixpoint) and part.quantifier is Quantifier.ALL)
-        found = np.full(len(rows), every)
+        steps = np.full(len(rows), every)
         for taken, targets in stepped:
             good = self._good(part, rows[taken], targets)
-            found[taken[good != every]] = not every
+            steps[taken[good != every]] = not every
         if not isinstance(part, Fixpoint):
-            return found
+            return steps
         left, right = self.truth[part.left][rows], self.truth[part.right][rows]
-        return np.asarray(right | (left & found) if part.least else right & (left | found))
+        return np.asarray(right | (left & steps) if part.least else right & (left | steps))
 
     def _good(self, part: Formula, sources: NDArray[np.intp], targets: NDArray[np.intp]) -> Truth:
         """Whether a step leads where a part wants it to."""

@@ -34,7 +34,7 @@ _QUESTIONS = 8
 """Of the first round: seconds of a question, and steps of the longest window; and of each round: how many questions may
 take so long, for the property and for its negation."""
 _LASSOS = 0.5
-"""Seconds for lassos."""
+"""Seconds for lassos in the first round."""
 
 
 class Forever:
@@ -79,7 +79,7 @@ class ForeverSession:
         self._formula = positive(question.asked.formula)
         self._sets: Sets | None = None
         self._points: list[tuple[Point, Sets]] = []
-        self._round = 0
+        self._round, self._searched = 0, False
 
     @property
     def figures(self) -> object:
@@ -92,9 +92,9 @@ class ForeverSession:
             return Unknown(Reason.OPEN, "the negation of an until without a bound is not derived over reals")
         asking = self._asking
         with limited(budget):
-            if not self._round and (run := self._lasso(budget)) is not None:
-                return Violated(run)
             while self._round < _ROUNDS:
+                if not self._searched and (run := self._lasso(budget)) is not None:
+                    return Violated(run)
                 asking.seconds, asking.late = _FIRST * 4.0**self._round, 0
                 asking.steps = min(MOST_STEPS, _STEPS * 4**self._round)
                 for work in (self._satisfied, self._violated):
@@ -114,15 +114,15 @@ class ForeverSession:
         if self._sets is None:
             self._sets = Sets(asking, system, self.question.inductive, self._formula, ask)
         deriving = Deriving(asking, system, self._sets.closed, self._sets.kept, budget)
-        found = deriving.derive("init", self._formula)
-        if found is None:
+        shown = deriving.derive("init", self._formula)
+        if shown is None:
             return Unknown(Reason.OPEN, "")
         asking.figures.proved = list(dict(deriving.told[-3:]).items())
-        return Proved(basis(found), may_deadlock=system.may_deadlock, proof=DerivationProof(found, asking.sets))
+        return Proved(basis(shown), may_deadlock=system.may_deadlock, proof=DerivationProof(shown, asking.sets))
 
     def _violated(self, budget: Budget) -> Answer:
-        found = self._stay(budget)
-        return Unknown(Reason.OPEN, "") if found is None else Violated(found)
+        witness = self._stay(budget)
+        return Unknown(Reason.OPEN, "") if witness is None else Violated(witness)
 
     def _stay(self, budget: Budget) -> Witness | None:
         """An initial state of which the negation is derived."""
@@ -158,13 +158,14 @@ class ForeverSession:
                     self._asking.figures.lassos += 1
                     if replay(system, shown, found).confirmed:
                         return found
+            self._searched = True
             return None
 
-        return budget.spend(_LASSOS, search)
+        return budget.spend(_LASSOS * 4.0**self._round, search)
 
 
 def wanted(target: Formula) -> Formula:
-    """What a run has to satisfy for ever to meet a target, as far as a greatest fixpoint tells."""
+    """Requirement of every state of a run that is to meet a target, as far as a greatest fixpoint tells."""
     for node in subformulas(target):
         if isinstance(node, Fixpoint) and not node.least and not is_temporal(node.right) and node.right.horizon == 0:
             return node.right

@@ -115,7 +115,7 @@ class Asking:
         return question, self._decide(question, budget)
 
     def _chosen(self, start: str, text: str, formula: Formula, budget: Budget, system: System) -> Claimed | Answer:
-        """What some noise brings about: always the same values, or one of a few in each step."""
+        """Claim of some runs, with the same values of noise always, or one of a few in each step."""
         boxed, staying_ = drawn(system, formula.depth), staying(system, system.vocabulary.variables, formula.depth)
         box = self._decided(boxed, staying_, NO_NOISE, budget)
         if not isinstance(box[1], Proved) or box[1].leaving:

@@ -112,7 +112,7 @@ def _proved(question: Question, answer: Proved, tick: Callable[[], None]) -> tup
         raise IncompleteError(f"the procedure that decided a part writes no proof: {question.formula}"[:500])
     for whole in (True, False):
         lines: list[Rule] = []
-        found = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
-        if isinstance(found, Proved) and not found.leaving:
+        again = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
+        if isinstance(again, Proved) and not again.leaving:
             return "goals", lines
     raise IncompleteError(f"a part is not proved in rationals: {question.formula}"[:500])
