@@ -115,14 +115,22 @@ def least_sets(edges: Iterable[Edge], marks: int) -> tuple[frozenset[Edge], ...]
 
 def inner_edges(automaton: Automaton) -> list[tuple[frozenset[int], tuple[Edge, ...]]]:
     """The strongly connected components with their inner edges, in the order of their least states."""
-    groups = strongly_connected([[edge.target for edge in edges] for edges in automaton.leaving])
+    return sorted(parts_of(automaton.states, automaton.edges), key=lambda one: min(one[0]))
+
+
+def parts_of(states: int, edges: Iterable[Edge]) -> list[tuple[frozenset[int], tuple[Edge, ...]]]:
+    """The strongly connected components of some edges with their inner edges, each before those that lead to it."""
+    edges = list(edges)
+    leaving: list[list[int]] = [[] for _ in range(states)]
+    for edge in edges:
+        leaving[edge.source].append(edge.target)
+    groups = strongly_connected(leaving)
     home = {state: number for number, group in enumerate(groups) for state in group}
     inner: list[list[Edge]] = [[] for _ in groups]
-    for edge in automaton.edges:
+    for edge in edges:
         if home[edge.source] == home[edge.target]:
             inner[home[edge.source]].append(edge)
-    both = [(frozenset(group), tuple(edges)) for group, edges in zip(groups, inner, strict=True)]
-    return sorted(both, key=lambda one: min(one[0]))
+    return [(frozenset(group), tuple(edges)) for group, edges in zip(groups, inner, strict=True)]
 
 
 def strongly_connected(successors: list[list[int]]) -> list[list[int]]:

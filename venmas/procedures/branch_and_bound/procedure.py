@@ -109,10 +109,6 @@ class BranchAndBound:
                 return f"{most} initial values and disturbances are open, more than {MOST_WITH_NOISE}"
         return along if isinstance(along, str) else None
 
-    def eager(self, question: Question, run: Run) -> bool:
-        """It opens a portfolio."""
-        return True
-
     def start(self, question: Question, run: Run) -> _Session | _Paths:
         """Nothing is done yet."""
         figures: Searched = run.once("branch-and-bound", lambda: nullcontext(Searched()))
@@ -268,8 +264,6 @@ class _Session:
 
 class _Paths:
     """Sessions of all paths: the target is met along one of them, or not at all."""
-
-    struggling = False
 
     def __init__(self, sessions: list[_Session]) -> None:
         self.sessions, self.figures = sessions, sessions[0].figures

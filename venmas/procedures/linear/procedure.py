@@ -28,10 +28,6 @@ class LinearProcedure:
         """Of subjects of its kind."""
         return None if isinstance(question.subject, self.subject) else self.otherwise
 
-    def eager(self, question: LinearQuestion, run: Run) -> bool:
-        """It has a stage for itself."""
-        return True
-
     def start(self, question: LinearQuestion, run: Run) -> Session:
         """Nothing is done yet."""
         return self.session(question)

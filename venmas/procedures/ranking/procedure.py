@@ -268,8 +268,6 @@ def _parts(edges: Sequence[Edge], sets: Sequence[frozenset[Edge]]) -> list[tuple
 
 
 class _Session:
-    struggling = False
-
     def __init__(self, question: LinearQuestion) -> None:
         self.question, self.figures = question, Figures()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools, Floats, Ints, gam
 from venmas.budget import ask
 from venmas.logic.linear import as_fraction
 from venmas.nn import Network
+
+if TYPE_CHECKING:
+    from venmas.procedures.predicate_abstraction.states.box_condition import BoxCondition
 
 _REMEMBERED = 100_000
 """Exact choices that are kept."""
@@ -113,16 +116,6 @@ class Policy:
         return found
 
 
-class Compiled(Protocol):
-    """A condition over boxes (`BoxCondition`): truth is 1, -1, or 0 where it is open."""
-
-    low: Ints
-    rows: Ints
-
-    def over(self, low: Ints, high: Ints) -> Any:
-        """Truth over boxes (B, n): an object with `truth` (B,), and `matter`, which atoms are open and count."""
-
-
 class Filter:
     """Labels that compete: their conditions over integers, the first columns of states (`with_exits` adds one).
 
@@ -133,7 +126,7 @@ class Filter:
         open ones are cut, as they matter to what is picked
     """
 
-    def __init__(self, conditions: Sequence[Compiled]) -> None:
+    def __init__(self, conditions: Sequence[BoxCondition]) -> None:
         self.conditions = tuple(conditions)
         self.width = len(conditions[0].low)
         self.read: Ints = np.unique(np.concatenate([np.flatnonzero((c.rows != 0).any(0)) for c in conditions]))
