@@ -76,13 +76,13 @@ class Sets:
         """Sets in which a run may stay where a formula holds."""
         if holds not in self._kept:
             state = holds if not is_temporal(holds) else TRUE
-            found = [state] if state is not TRUE else []
+            tried = [state] if state is not TRUE else []
             for one, hull in self._sampled(state):
                 if self._asking.system.smooth:  # an enclosure tells nothing of a face itself
-                    found.append(conjunction([one.states, inner(nnf(state), hull)]))
-                found.append(conjunction([one.states, state]))
-            found += [conjunction([one.states, state]) for one in self.closed()]
-            self._kept[holds] = [self._named(states, 0, 1) for states in dict.fromkeys(found)]
+                    tried.append(conjunction([one.states, inner(nnf(state), hull)]))
+                tried.append(conjunction([one.states, state]))
+            tried += [conjunction([one.states, state]) for one in self.closed()]
+            self._kept[holds] = [self._named(states, 0, 1) for states in dict.fromkeys(tried)]
         yield from self._kept[holds]
 
     def _find(self) -> Iterator[Set]:
