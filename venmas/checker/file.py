@@ -20,6 +20,7 @@ from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.phases import check_phases
 from venmas.checker.inductive.rules import Set
 from venmas.checker.levels.check import check_levels
+from venmas.checker.levels.labels import check_labels
 from venmas.checker.levels.ranked import check_ranks
 from venmas.checker.netlists.check import check_netlist
 from venmas.errors import UsageError
@@ -45,6 +46,14 @@ class About:
     def bounded(self) -> Formula:
         """The formula of a bounded property. Raises `FormulaError`."""
         return parse(self.claim.formula, self.system.vocabulary)
+
+    @property
+    def branching(self) -> Formula:
+        """The formula of a property of CTL, of the kind that is claimed. Raises `CheckError`, `FormulaError`."""
+        asked = parse_property(self.claim.formula, self.system.vocabulary)
+        if asked.kind != self.claim.kind:
+            raise CheckError(0, f"the formula is {asked.kind}, and is claimed to be {self.claim.kind}")
+        return asked.formula
 
     @property
     def invariant(self) -> Formula:
@@ -90,10 +99,11 @@ def _flowpipes(about: About, lines: Lines) -> Checked:
 
 
 def _derivation(about: About, lines: Lines) -> Checked:
-    asked = parse_property(about.claim.formula, about.system.vocabulary)
-    if asked.kind != about.claim.kind:
-        raise CheckError(0, f"the formula is {asked.kind}, and is claimed to be {about.claim.kind}")
-    return check_derivation(about.system, asked.formula, lines, about.claim.semantics)
+    return check_derivation(about.system, about.branching, lines, about.claim.semantics)
+
+
+def _labels(about: About, lines: Lines) -> Checked:
+    return check_labels(about.system, about.branching, lines)
 
 
 def _levels(about: About, lines: Lines) -> Checked:
@@ -113,6 +123,7 @@ KINDS: Mapping[str, Kind] = {
     "forever": Kind(
         ("always", "unbounded"), frozenset({"semantics"}), _derivation, inside=False, smooth=True, noisy=True
     ),
+    "labels": Kind(("always", "unbounded"), frozenset({"inside"}), _labels),
     "levels": Kind(("linear",), _RUNS, _levels),
     "ranks": Kind(("linear",), _RUNS, _ranks),
 }

@@ -7,6 +7,7 @@ main procedure is; what another one has begun may go on in a later stage.
     adaptive:  explicit -> flowpipes -> (flowpipes | branch-and-bound)
                -> (polytopes, exact, bound-propagation, flowpipes | reachability) -> (mono | exact)
     invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> forever -> cell-mapping
+               -> forever
     linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
 """
 
@@ -110,6 +111,7 @@ _MODES = (
             (Turn("k-induction", left=1 / 2),),
             (Turn("forever", left=1 / 2),),
             (Turn("cell-mapping"),),
+            (Turn("forever"),),  # of what cells do not decide
         ),
         workers=True,
         kinds=("always", "unbounded"),

@@ -113,5 +113,5 @@ def test_no_file_and_no_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(verilog, "find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(verilog.sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(SolverUnavailableError, match=r"Yosys, which is not installed: .*hardware.*--btor2"):
+    with pytest.raises(SolverUnavailableError, match=r"Yosys, which is not installed: .*hardware.*\.btor2 file"):
         read_verilog(written(tmp_path, TIMER))

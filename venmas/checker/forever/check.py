@@ -9,16 +9,17 @@ from collections.abc import Sequence
 
 from venmas.checker.flowpipes.tree import check_trees
 from venmas.checker.forever.rules import Bound, Derived, Named
-from venmas.checker.forever.sequents import INIT, Scope, Sequent, normal
+from venmas.checker.forever.sequents import INIT, Scope, Sequent, existential, normal
 from venmas.checker.format.lines import Line, Lines
-from venmas.checker.format.numbers import read_index
+from venmas.checker.format.numbers import read_index, read_number
 from venmas.checker.format.rule import End
 from venmas.checker.goals.check import Checked, check
 from venmas.errors import InputError
 from venmas.logic import Bounded, Formula, fixpoints, parse
+from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
-from venmas.question import chosen_for, goals
+from venmas.question import chosen_for, goals, staying
 
 
 def stays(system: System, shown: Formula, rows: Sequence[Line], semantics: Semantics = "real") -> str:
@@ -85,8 +86,22 @@ class _Checker:
         return stated.shows(self._scope)
 
     def _bounded(self, stated: Bound) -> Sequent:
-        formula = self._scope.read(stated.formula)
-        system, chosen = chosen_for(self._scope.starting(stated.start), Bounded(formula))
+        formula, start = self._scope.read(stated.formula), self._scope.starting(stated.start)
+        if not stated.choices:
+            system, chosen = chosen_for(start, Bounded(formula))
+            self._proved(stated, system, formula, chosen)
+        else:
+            if not existential(formula):
+                raise self._lines.refused("noise is chosen for a formula that speaks of all runs (A)")
+            line = self._lines.number
+            choices = [[read_number(line, value) for value in values] for values in stated.choices]
+            self._proved(stated, fixed(start, choices), formula, NO_NOISE)
+            system = drawn(start, formula.depth)
+            self._proved(stated, system, staying(start, start.vocabulary.variables, formula.depth), NO_NOISE)
+        return Sequent.of(stated.start, formula)
+
+    def _proved(self, stated: Bound, system: System, formula: Formula, chosen: Noise) -> None:
+        """Check the proof of a bounded formula that comes next."""
         with self._lines.part() as proof:
             if stated.proof == "flowpipes":
                 if self._semantics != "real":
@@ -98,4 +113,3 @@ class _Checker:
                 found = check(system, formula, True, proof, self._semantics)
         done = self.done
         self.done = Checked(0, done.refuted + found.refuted, done.shared + found.shared, done.leaves + found.leaves)
-        return Sequent.of(stated.start, formula)

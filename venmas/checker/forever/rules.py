@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from venmas.checker.forever.sequents import Scope, Sequent, filled
-from venmas.checker.format.fields import Count, Limit
+from venmas.checker.format.fields import Count, Limit, Number
 from venmas.checker.format.rule import Rule, rule
 from venmas.errors import FormulaError
 from venmas.logic import (
@@ -58,12 +58,14 @@ class Named(Rule):
 class Bound(Rule):
     """Every state of a set satisfies a bounded formula, within the box; its proof follows.
 
-    proof: its kind.
+    proof: its kind. choices: values of the disturbances, in their order, of which steps choose; the formula has to be
+    one that more runs make no less true. Then a second proof follows, that no run leaves the box under any noise.
     """
 
     start: Name
     formula: str
     proof: Literal["goals", "flowpipes"]
+    choices: Annotated[tuple[tuple[Number, ...], ...], Limit(most=1000)] = ()
 
 
 class Derived(Rule):

@@ -102,6 +102,14 @@ class Scope:
         return self.system if name == INIT else self.system.starting(self.states(name))
 
 
+def existential(formula: Formula) -> bool:
+    """Is it about some runs (E) alone, so that more of them make it no less true?"""
+    nodes = subformulas(fixpoints(formula))
+    return not any(
+        isinstance(node, AX) or (isinstance(node, Fixpoint) and node.quantifier is Quantifier.ALL) for node in nodes
+    )
+
+
 def filled(context: Formula, formula: Formula) -> Formula:
     """The core form of a context with a formula put in. Raises `FormulaError` where `here` is negated in it."""
     core = fixpoints(context)

@@ -54,7 +54,8 @@ class Places:
 @rule("states")
 @dataclass(frozen=True, slots=True, eq=False)
 class States(Rule):
-    """States by their places, each less that of the state before it, and a row of levels for each automaton state.
+    """States by their places, each less that of the state before it, and rows of levels: for each automaton state, or
+    part of a formula of CTL.
 
     -1: the pair is not there.
     """

@@ -9,7 +9,8 @@ step shifts them on by one:
 A run of k steps from a state of it is one of the system with noise, and conversely. What a formula says of single runs
 is thus the same of both, and no interpreter, bound, encoding or certificate rule knows of noise. What a formula says of
 several runs from one state is not: there they share their noise (`venmas.question.drawn_for` refuses it). That noise
-can bring something about follows from single runs all the same (`venmas.question.chosen_for`).
+can bring something about follows from single runs all the same (`venmas.question.chosen_for`), and from runs with a few
+values of it (`fixed`).
 
 The expression `Drawn`, the new value of a disturbance in the system as it was written, is known to none of them either,
 so none takes a disturbance for a constant.
@@ -17,7 +18,7 @@ so none takes a disturbance for a constant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -29,6 +30,7 @@ from venmas.errors import ModelError
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.expressions.expr import Condition, Drawn, Expr, Variable
 from venmas.model.expressions.limits import MAX_VARIABLES, check_count
+from venmas.model.expressions.simplify import Simplifier
 from venmas.model.expressions.walk import walk
 from venmas.model.system.initial import InitialSet
 from venmas.model.system.memo import Memo
@@ -112,6 +114,34 @@ def _at_once(made: System) -> System:
         Branch(b.name, tuple(u for u in b.updates if disturbance_of(u[0]) not in noise), b.guard) for b in made.branches
     ]
     return found
+
+
+def fixed(system: System, choices: Sequence[Sequence[Fraction]]) -> System:
+    """The system without disturbances that has each branch once with each choice: their values, in their order.
+
+    Its runs are some of those of the system with noise, so that what one of them brings about, noise can bring about.
+    Raises `ModelError` for what is no choice.
+    """
+    decls = [system.variables[name] for name in system.disturbances]
+    for values in choices:
+        if len(values) != len(decls) or not all(d.lower <= v <= d.upper for d, v in zip(decls, values, strict=True)):
+            raise ModelError(f"a choice of noise is a value in its range of each of {', '.join(system.disturbances)}")
+    made = copy(system)
+    made._memo, made.disturbances = Memo(), ()
+    made.__dict__.pop("domains", None)
+    made.variables = {n: decl for n, decl in system.variables.items() if n not in system.disturbances}
+    made.nodes_by_name = {n: node for n, node in system.nodes_by_name.items() if n not in system.disturbances}
+    made.branches = []
+    for at, values in enumerate(choices):
+        put = Simplifier(dict(zip(system.disturbances, values, strict=True)), folds=False)
+        for branch in system.branches:
+            updates = tuple((n, put.expr(e)) for n, e in branch.updates if n not in system.disturbances)
+            made.branches.append(Branch(f"{branch.name}{AHEAD}{at}", updates, put.condition(branch.guard)))
+    regions = system.initial_set.regions
+    made.initial_set = InitialSet(system.name, made.variables)
+    made.initial_set.regions = regions
+    made.initial_set.condition = system.initial_set.condition
+    return made
 
 
 def noise_of(made: System) -> frozenset[str]:

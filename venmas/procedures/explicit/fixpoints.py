@@ -37,6 +37,7 @@ from venmas.procedures.explicit.graph.boxes import inductive_set
 from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.procedures.explicit.graph.labels import Labels
 from venmas.procedures.explicit.graph.reasons import MAX_STATES, Shown, TooLargeError
+from venmas.procedures.explicit.labelled import LabelsProof
 from venmas.procedures.explicit.paths import Path, path_to, run_path
 from venmas.procedures.explicit.random_runs import random_run
 from venmas.procedures.explicit.states.atoms import AtomRows
@@ -204,7 +205,7 @@ def labelled(question: Question, cones: Cones) -> Steps:
         labels = Labels(graph, shown, ask)
         bad = np.flatnonzero(labels.truth[shown][: graph.initial])
         if not bad.size and (graph.left is None or system is whole or _open(whole)):
-            return _holds(graph, whole)
+            return _holds(graph, question)
         if system is not whole:
             if _open(whole):
                 return Unknown(Reason.OPEN, "it is violated, but its runs are shown in systems of integers only")
@@ -233,15 +234,18 @@ def _started(system: System, transitions: bool) -> StateGraph:
     return graph
 
 
-def _holds(graph: StateGraph, whole: System) -> Answer:
-    system = graph.system
+def _holds(graph: StateGraph, question: Question) -> Answer:
+    system, whole = graph.system, question.system
     if graph.left is not None:
         state, branch = graph.state(graph.left[0]), graph.left[1]
         if system is whole:
             Step(whole, state).successor(branch)  # says what is left, and how
         return Unknown(Reason.OPEN, f"branch {system.branches[branch].name!r} leaves the declared box")
     stuck = None if graph.deadlock is None else graph.state(graph.deadlock)
-    return Proved("bounds", deadlock=stuck) if system is whole else Proved("bounds", may_deadlock=stuck is not None)
+    proof = LabelsProof(graph) if question.certified and not _open(whole) else None
+    if system is whole:
+        return Proved("bounds", deadlock=stuck, proof=proof)
+    return Proved("bounds", may_deadlock=stuck is not None, proof=proof)
 
 
 def _violation(graph: StateGraph, invariant: Formula) -> Generator[StateGraph, None, int | None]:

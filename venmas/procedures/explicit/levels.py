@@ -13,6 +13,7 @@ from venmas.answer import IncompleteError
 from venmas.checker.format.rule import Rule
 from venmas.checker.levels.listing import Places, States
 from venmas.logic.automata.automaton import Automaton
+from venmas.model.system.system import System
 from venmas.procedures.linear.claim import SystemClaim
 
 _TOGETHER = 20_000
@@ -49,18 +50,24 @@ class LevelsProof:
         if self.levels is None:
             raise IncompleteError("a limit was met before the levels of its states were known")
         yield claim.stated(self.sound)
-        box = claim.system.box.values()
-        ranges = np.array([[int(end) for end in ends] for ends in zip(*box, strict=True)], np.int64)
-        numbers = Places(ranges).of(self.levels.states.astype(np.int64))
-        order = np.argsort(numbers, kind="stable")
-        steps = np.diff(numbers[order], prepend=-1).tolist()
-        table = np.ascontiguousarray(self.levels.table[order].T)
-        turn = max(1, _TOGETHER // (1 + claim.question.automaton.states))
-        for at in range(0, len(steps), turn):
-            tick()
-            here = slice(at, at + turn)
-            yield States(tuple(steps[here]), tuple(row[here] for row in table))
+        yield from listed(claim.system, self.levels.states, self.levels.table.T, tick)
 
     def facts(self, automaton: Automaton) -> dict[str, Any]:
         """Sentence of a report."""
         return {"by": "enumeration", "from": "initial", "states": self.pairs, "within": self.within, "texts": []}
+
+
+def listed(
+    system: System, states: NDArray[np.integer], levels: NDArray[np.int32], tick: Callable[[], None]
+) -> Iterator[Rule]:
+    """States (B, variables) of a system of integers in the order of their places, with rows of levels (rows, B)."""
+    ranges = np.array([[int(end) for end in ends] for ends in zip(*system.box.values(), strict=True)], np.int64)
+    numbers = Places(ranges).of(states.astype(np.int64))
+    order = np.argsort(numbers, kind="stable")
+    steps = np.diff(numbers[order], prepend=-1).tolist()
+    table = np.ascontiguousarray(levels[:, order])
+    turn = max(1, _TOGETHER // (1 + len(table)))
+    for at in range(0, len(steps), turn):
+        tick()
+        here = slice(at, at + turn)
+        yield States(tuple(steps[here]), tuple(row[here] for row in table))

@@ -64,6 +64,7 @@ class Set:
 
 
 Finish = Callable[[Derivation], Derivation]
+Within = Callable[[], Iterator[tuple[Formula, Finish]]]
 
 
 class Deriving:
@@ -121,11 +122,13 @@ class Deriving:
         )
         if every and again and holds.children[0].horizon is not None:
             return self._recur(start, holds.children[0])
-        for bounded, finish in self._within(start, holds, Globally(quantifier, 0, None, HOLE)):
-            shown = self._close(start, bounded) if every else self._stay(start, bounded)
-            if shown is not None:
-                return finish(shown)
-        return None
+        if not is_temporal(holds) and self.claim(start, holds) is None:  # it is asked of the present, too
+            return None
+
+        def within() -> Iterator[tuple[Formula, Finish]]:
+            return self._within(start, holds, Globally(quantifier, 0, None, HOLE))
+
+        return self._close(start, within) if every else self._stay(start, within)
 
     def _entered(self, start: str) -> Iterator[tuple[Set, Derivation]]:
         """Sets that close, each with its claim, which runs from a set are in after some steps."""
@@ -146,34 +149,43 @@ class Deriving:
                     return Inferred(rule, (*(part for part in first if part is not None), back, soon))
         return None
 
-    def _close(self, start: str, holds: Formula) -> Derivation | None:
+    def _close(self, start: str, within: Within) -> Derivation | None:
         for one, _ in self._entered(start):
-            back = self.claim(one.name, along(one.again, one.states, holds))
-            if back is None:
-                continue
-            steps = 0 if start == one.name else one.into
-            parts = [back] if start == one.name else [self.claim(start, along(steps, one.states, holds)), back]
-            found = [part for part in parts if part is not None]
-            if len(found) == len(parts):
-                self._tell("for ever", one)
-                rule = rules.Close((), start, one.name, steps, one.again, to_text(holds))
-                return Inferred(rule, tuple(found))
+            for holds, finish in within():
+                back = self.claim(one.name, along(one.again, one.states, holds))
+                if back is None:
+                    continue
+                steps = 0 if start == one.name else one.into
+                parts = [back] if start == one.name else [self.claim(start, along(steps, one.states, holds)), back]
+                found = [part for part in parts if part is not None]
+                if len(found) == len(parts):
+                    self._tell("for ever", one)
+                    rule = rules.Close((), start, one.name, steps, one.again, to_text(holds))
+                    return finish(Inferred(rule, tuple(found)))
         return None
 
-    def _stay(self, start: str, holds: Formula) -> Derivation | None:
-        for one in self._kept(holds):
-            for again in (1, 2, 4, 8):
-                back = self.claim(one.name, round_(again, one.states, holds))
-                if back is not None:
-                    break
-            else:
-                continue
-            for steps in (0, 1, 2, 4, 8, 16, 32, 64):
-                lead = None if start == one.name else self.claim(start, until("E", steps, holds, one.states))
-                if lead is not None or start == one.name:
-                    self._tell("by some run for ever", one)
-                    rule = rules.Stay((), start, one.name, steps if lead is not None else 0, again, to_text(holds))
-                    return Inferred(rule, (back,) if lead is None else (lead, back))
+    def _stay(self, start: str, within: Within) -> Derivation | None:
+        for holds, finish in within():
+            for one in self._kept(holds):
+                back = self._round(one, holds)
+                if back is None:
+                    continue
+                for steps in (0, 1, 2, 4, 8, 16, 32, 64):
+                    lead = None if start == one.name else self.claim(start, until("E", steps, holds, one.states))
+                    if lead is not None or start == one.name:
+                        self._tell("by some run for ever", one)
+                        rule = rules.Stay(
+                            (), start, one.name, steps if lead is not None else 0, back[1], to_text(holds)
+                        )
+                        return finish(Inferred(rule, (back[0],) if lead is None else (lead, back[0])))
+        return None
+
+    def _round(self, one: Set, holds: Formula) -> tuple[Derivation, int] | None:
+        """That a run from any state of a set is in it again, and the most steps after which it is."""
+        for again in (1, 2, 4, 8):
+            back = self.claim(one.name, round_(again, one.states, holds))
+            if back is not None:
+                return back, again
         return None
 
     def _within(self, start: str, formula: Formula, around: Formula = HOLE) -> Iterator[tuple[Formula, Finish]]:
@@ -231,17 +243,15 @@ class Deriving:
                     break
 
     def _kept_in(self, one: Set, always: Globally) -> Derivation | None:
-        for again in (1, 2, 4, 8):
-            back = self.claim(one.name, round_(again, one.states, always.operand))
-            if back is not None:
-                rule = rules.Stay((), one.name, one.name, 0, again, to_text(always.operand))
-                return Inferred(rule, (back,))
-        return None
+        back = self._round(one, always.operand)
+        if back is None:
+            return None
+        return Inferred(rules.Stay((), one.name, one.name, 0, back[1], to_text(always.operand)), (back[0],))
 
     def _doubled(self) -> Iterator[int]:
         """Steps of windows, as long as none was late."""
         steps, late = 1, self.asking.late
-        while steps <= MOST_STEPS and self.asking.late == late:
+        while steps <= self.asking.steps and self.asking.late == late:
             yield steps
             steps *= 2
 

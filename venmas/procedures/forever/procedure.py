@@ -1,7 +1,7 @@
 """CTL without bounds by composition: derivations over bounded questions, exact lassos, and stays.
 
     a run that closes a loop exactly shows !f             (`lassos`):                      violated
-    for 1, 4, 16, .. seconds a question
+    for 1/4, 1, 4, .. seconds a question
         derive: the initial states satisfy f             (`derive`, over sets of `sets`): satisfied
         derive: one initial state satisfies !f            (a stay):                        violated
 
@@ -13,7 +13,7 @@ them are those of `venmas.checker.forever.rules`, which a checker applies again.
 from __future__ import annotations
 
 from venmas.answer import Answer, IncompleteError, Proved, Unknown, Violated
-from venmas.budget import Budget, limited
+from venmas.budget import Budget, ask, limited
 from venmas.checker.forever.sequents import HERE
 from venmas.errors import Reason
 from venmas.logic import TRUE, Always, Bounded, Fixpoint, Formula, is_temporal, subformulas
@@ -22,14 +22,19 @@ from venmas.model.witness.tree import Node, Witness
 from venmas.procedure import Run
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.proof import DerivationProof, basis
-from venmas.procedures.forever.derive import Deriving, positive
+from venmas.procedures.forever.derive import MOST_STEPS, Deriving, positive
 from venmas.procedures.forever.lassos import lassos
 from venmas.procedures.forever.sets import Point, Sets, points
 from venmas.question import Question
 
-_ROUNDS = 4
+_ROUNDS = 5
+_FIRST = 0.25
+_STEPS = 8
+_QUESTIONS = 8
+"""Of the first round: seconds of a question, and steps of the longest window; and of each round: how many questions may
+take so long, for the property and for its negation."""
 _LASSOS = 0.5
-"""Seconds for lassos."""
+"""Seconds for lassos in the first round."""
 
 
 class Forever:
@@ -68,6 +73,7 @@ class ForeverSession:
         self._formula = positive(question.asked.formula)
         self._sets: Sets | None = None
         self._points: list[tuple[Point, Sets]] = []
+        self._round, self._searched = 0, False
 
     @property
     def figures(self) -> object:
@@ -78,23 +84,39 @@ class ForeverSession:
         """Work to the end of the sets."""
         if self._formula is None:
             return Unknown(Reason.OPEN, "the negation of an until without a bound is not derived over reals")
-        system, asking = self.question.system, self._asking
-        if (run := self._lasso(budget)) is not None:
-            return Violated(run)
-        for number in range(_ROUNDS):
-            asking.seconds, asking.late = 4.0**number, 0
-            if self._sets is None:
-                self._sets = Sets(asking, system, self.question.inductive, self._formula, budget)
-            deriving = Deriving(asking, system, self._sets.closed, self._sets.kept, budget)
-            found = deriving.derive("init", self._formula)
-            if found is not None:
-                asking.figures.proved = list(dict(deriving.told[-3:]).items())
-                return Proved(basis(found), may_deadlock=system.may_deadlock, proof=DerivationProof(found, asking.sets))
-            if (stay := self._stay(budget)) is not None:
-                return Violated(stay)
-            if not asking.late:
-                break
+        asking = self._asking
+        with limited(budget):
+            while self._round < _ROUNDS:
+                if not self._searched and (run := self._lasso(budget)) is not None:
+                    return Violated(run)
+                asking.seconds, asking.late = _FIRST * 4.0**self._round, 0
+                asking.steps = min(MOST_STEPS, _STEPS * 4**self._round)
+                for work in (self._satisfied, self._violated):
+                    answer = budget.spend(_QUESTIONS * asking.seconds, work)
+                    if answer is None:
+                        asking.late += 1
+                    elif not isinstance(answer, Unknown):
+                        return answer
+                if not asking.late and asking.steps == MOST_STEPS:
+                    break
+                self._round += 1
         return Unknown(Reason.OPEN, asking.left or "no derivation was found from the sets that were tried")
+
+    def _satisfied(self, budget: Budget) -> Answer:
+        system, asking = self.question.system, self._asking
+        assert self._formula is not None
+        if self._sets is None:
+            self._sets = Sets(asking, system, self.question.inductive, self._formula, ask)
+        deriving = Deriving(asking, system, self._sets.closed, self._sets.kept, budget)
+        shown = deriving.derive("init", self._formula)
+        if shown is None:
+            return Unknown(Reason.OPEN, "")
+        asking.figures.proved = list(dict(deriving.told[-3:]).items())
+        return Proved(basis(shown), may_deadlock=system.may_deadlock, proof=DerivationProof(shown, asking.sets))
+
+    def _violated(self, budget: Budget) -> Answer:
+        witness = self._stay(budget)
+        return Unknown(Reason.OPEN, "") if witness is None else Violated(witness)
 
     def _stay(self, budget: Budget) -> Witness | None:
         """An initial state of which the negation is derived."""
@@ -102,7 +124,7 @@ class ForeverSession:
         if negated is None or self._sets is None or self.question.semantics != "real":
             return None
         if not self._points:
-            self._points = [(one, Sets(asking, one.system, None, negated, budget)) for one in points(system)]
+            self._points = [(one, Sets(asking, one.system, None, negated, ask)) for one in points(system)]
         for one, own in self._points:
             deriving = Deriving(asking, one.system, self._sets.closed, own.kept, budget, own.closed)
             found = deriving.derive("init", negated)
@@ -130,13 +152,14 @@ class ForeverSession:
                     self._asking.figures.lassos += 1
                     if replay(system, shown, found).confirmed:
                         return found
+            self._searched = True
             return None
 
-        return budget.spend(_LASSOS, search)
+        return budget.spend(_LASSOS * 4.0**self._round, search)
 
 
 def wanted(target: Formula) -> Formula:
-    """What a run has to satisfy for ever to meet a target, as far as a greatest fixpoint tells."""
+    """Requirement of every state of a run that is to meet a target, as far as a greatest fixpoint tells."""
     for node in subformulas(target):
         if isinstance(node, Fixpoint) and not node.least and not is_temporal(node.right) and node.right.horizon == 0:
             return node.right

@@ -9,11 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from venmas.bounds.rounding import Bools, Floats
-from venmas.logic import TRUE, Atom, Formula, conjunction, is_temporal, nnf, subformulas
+from venmas.logic import TRUE, And, Atom, Formula, Or, conjunction, disjunction, is_temporal, nnf, subformulas
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import bounding_box, sample, snap
 from venmas.model.system.disturbances import drawn, ranges
 from venmas.model.system.system import System
+from venmas.model.system.variables import Box
 from venmas.model.witness.enclosed import told
 from venmas.model.witness.tree import Value
 from venmas.procedures.forever.claims.asking import Asking
@@ -22,6 +23,7 @@ from venmas.procedures.kinduction.runs import Runs
 from venmas.procedures.kinduction.sets import candidates
 
 _POINTS = 4
+_MARGIN = Fraction(1, 64)
 _PLAIN = 24
 """Propositions and atoms that are tried, at most."""
 
@@ -74,17 +76,20 @@ class Sets:
         """Sets in which a run may stay where a formula holds."""
         if holds not in self._kept:
             state = holds if not is_temporal(holds) else TRUE
-            candidates = [state] if state is not TRUE else []
-            candidates += [conjunction([c.states, state]) for c in self._sampled(state)]
-            candidates += [conjunction([one.states, state]) for one in self.closed()]
-            self._kept[holds] = [self._named(states, 0, 1) for states in dict.fromkeys(candidates)]
+            tried = [state] if state is not TRUE else []
+            for one, hull in self._sampled(state):
+                if self._asking.system.smooth:  # an enclosure tells nothing of a face itself
+                    tried.append(conjunction([one.states, inner(nnf(state), hull)]))
+                tried.append(conjunction([one.states, state]))
+            tried += [conjunction([one.states, state]) for one in self.closed()]
+            self._kept[holds] = [self._named(states, 0, 1) for states in dict.fromkeys(tried)]
         yield from self._kept[holds]
 
     def _find(self) -> Iterator[Set]:
         if self._given is not None:
             yield self._named(self._given, 0, 1)
         seen: set[Formula] = set()
-        for one in (*self._sampled(TRUE), *self._plain()):
+        for one in (*(sampled for sampled, _ in self._sampled(TRUE)), *self._plain()):
             if one.states not in seen:
                 seen.add(one.states)
                 yield self._named(one.states, one.into, one.again)
@@ -101,7 +106,8 @@ class Sets:
                 yield Set("", part, 8, 1)
         yield Set("", TRUE, 0, 1)
 
-    def _sampled(self, keep: Formula) -> list[Set]:
+    def _sampled(self, keep: Formula) -> list[tuple[Set, Box]]:
+        """Sets round late states, each with a box that holds it."""
         if self._initial.initial_condition is not TRUE or self._asking.system.initial_condition is not TRUE:
             return []
         runs = NoisyRuns(self._initial, keep=keep)
@@ -113,12 +119,29 @@ class Sets:
         for one in found:
             boxes = tuple({n: box[n] for n in names if n not in noise} for box in one.boxes)
             states = replace(one, boxes=boxes).formula(self._initial)
-            sets.append(Set("", states, one.entry, one.period))
+            hull = {n: (min(box[n][0] for box in boxes), max(box[n][1] for box in boxes)) for n in boxes[0]}
+            sets.append((Set("", states, one.entry, one.period), hull))
         return sets
 
     def _named(self, states: Formula, into: int, again: int) -> Set:
         name = self._asking.named(states)
         return Set(name, self._asking.sets[name], into, again)
+
+
+def inner(states: Formula, hull: Box) -> Formula:
+    """A smaller set: its comparisons hold with a margin, of a part of how far they range over a box."""
+    match states:
+        case And(parts):
+            return conjunction(inner(part, hull) for part in parts)
+        case Or(parts):
+            return disjunction(inner(part, hull) for part in parts)
+        case Atom(Comparison(expr, relation)):
+            margin = sum((abs(c) * (hull[n][1] - hull[n][0]) for n, c in expr.terms), Fraction(0)) * _MARGIN
+            if relation in (Relation.GE, Relation.GT):
+                return Atom(Comparison(expr - LinearExpr((), margin), relation))
+            if relation in (Relation.LE, Relation.LT):
+                return Atom(Comparison(expr - LinearExpr((), -margin), relation))
+    return states
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from venmas.answer import Answer, Proved, Unknown
 from venmas.budget import Budget
-from venmas.checker.forever.sequents import INIT, Sequent
+from venmas.checker.forever.rules import Both
+from venmas.checker.forever.sequents import INIT, Sequent, existential
 from venmas.errors import FormulaError, ModelError, Reason
-from venmas.logic import Bounded, Formula, parse
+from venmas.logic import And, Bounded, Formula, parse
 from venmas.logic.printing import to_text
+from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
-from venmas.procedures.forever.claims.proof import Claimed, Derivation
-from venmas.question import Question, chosen_for
+from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred
+from venmas.question import Question, chosen_for, staying
 
 _OPEN = Unknown(Reason.OPEN, "")
 Decide = Callable[[Question, Budget], Answer]
@@ -38,15 +41,15 @@ class Asked:
 class Asking:
     """Knowledge of bounded claims about the sets of a system.
 
-    seconds: that a question may take; late: questions that took more.
+    seconds: that a question may take; late: questions that took more; steps: of the longest window that is asked for.
     """
 
     def __init__(self, system: System, decide: Decide, semantics: Semantics) -> None:
         self.system, self._decide, self._semantics = system, decide, semantics
         self.sets: dict[str, Formula] = {}
-        self.seconds, self.late, self.left = 1.0, 0, ""
+        self.seconds, self.late, self.left, self.steps = 1.0, 0, "", 64
         self.figures = Asked()
-        self._known: dict[tuple[System, str, Formula], Claimed | None] = {}
+        self._known: dict[tuple[System, str, Formula], Derivation | None] = {}
         self._texts: dict[Formula, str] = {}
 
     def named(self, states: Formula) -> str:
@@ -69,27 +72,32 @@ class Asking:
         initial: the system with the states that `INIT` means.
         """
         system = initial if start == INIT else self.system
+        if system.disturbances and isinstance(formula, And):  # noise is chosen for parts of it
+            parts = [self.claim(start, part, budget, initial) for part in formula.operands]
+            shown = [part for part in parts if part is not None]
+            if len(shown) < len(parts):
+                return None
+            return Inferred(Both((), start, tuple(map(to_text, formula.operands))), tuple(shown))
         key = system, start, Sequent.of(start, formula).formula
         if key not in self._known:
-            found = budget.spend(self.seconds, lambda part: self._ask(start, formula, part, initial))
+            found = budget.spend(self.seconds, lambda part: self._ask(start, formula, part, system))
             if found is None:
                 self.late += 1
                 return None
             self._known[key] = found if isinstance(found, Claimed) else None
         return self._known[key]
 
-    def _ask(self, start: str, formula: Formula, budget: Budget, initial: System) -> Claimed | Answer:
+    def _ask(self, start: str, formula: Formula, budget: Budget, system: System) -> Claimed | Answer:
         self.figures.questions += 1
         try:
-            system = initial if start == INIT else self.system.starting(self.sets[start])
+            if start != INIT:
+                system = self.system.starting(self.sets[start])
             text = to_text(formula)
             formula = parse(text, self.system.vocabulary)
+            if system.disturbances and existential(formula) and formula.depth:
+                return self._chosen(start, text, formula, budget, system)
             drawn, chosen = chosen_for(system, Bounded(formula))
-            certified = bool(drawn.smooth)  # else the proof is found again, in rationals
-            question = Question(
-                drawn, Bounded(formula), self._semantics, certified=certified, inside=True, chosen=chosen
-            )
-            answer = self._decide(question, budget)
+            question, answer = self._decided(drawn, formula, chosen, budget)
         except FormulaError as error:  # over noise, what it does not bring about alone
             self.left = self.left or str(error)
             return _OPEN
@@ -98,5 +106,33 @@ class Asking:
                 self.left = str(error)
             return _OPEN
         if isinstance(answer, Proved) and not answer.leaving:
-            return Claimed(start, text, question, answer)
+            return Claimed(start, text, ((question, answer),))
         return answer
+
+    def _decided(self, system: System, formula: Formula, chosen: Noise, budget: Budget) -> tuple[Question, Answer]:
+        certified = bool(system.smooth)  # else the proof is found again, in rationals
+        question = Question(system, Bounded(formula), self._semantics, certified=certified, inside=True, chosen=chosen)
+        return question, self._decide(question, budget)
+
+    def _chosen(self, start: str, text: str, formula: Formula, budget: Budget, system: System) -> Claimed | Answer:
+        """Claim of some runs, with the same values of noise always, or one of a few in each step."""
+        boxed, staying_ = drawn(system, formula.depth), staying(system, system.vocabulary.variables, formula.depth)
+        box = self._decided(boxed, staying_, NO_NOISE, budget)
+        if not isinstance(box[1], Proved) or box[1].leaving:
+            return box[1]
+        answer: Answer = _OPEN
+        for choices in few_choices(system):
+            question, answer = self._decided(fixed(system, choices), formula, NO_NOISE, budget)
+            if isinstance(answer, Proved) and not answer.leaving:
+                return Claimed(start, text, ((question, answer), (box[0], box[1])), choices)
+        return answer
+
+
+def few_choices(system: System) -> Iterator[tuple[tuple[Fraction, ...], ...]]:
+    """Choices of the values of disturbances: all in the middle, at an end; then each of these anew in each step."""
+    decls = [system.variables[name] for name in system.disturbances]
+    low, high = tuple(d.lower for d in decls), tuple(d.upper for d in decls)
+    middle = tuple((d.lower + d.upper) / 2 for d in decls)
+    single = list(dict.fromkeys((middle, low, high)))
+    yield from ((one,) for one in single)
+    yield tuple(single)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
 from venmas.answer import BASES, Basis, IncompleteError, Proved
 from venmas.checker.forever.rules import Bound, Cases, Chain, Close, Derived, Named, Recur, Replace, Stay
+from venmas.checker.format.numbers import write_number
 from venmas.checker.format.rule import End, Rule
 from venmas.logic import Formula
 from venmas.procedures.exact.session import ExactSession
@@ -16,12 +18,15 @@ from venmas.question import Question
 
 @dataclass(frozen=True, eq=False)
 class Claimed:
-    """A bounded claim about the states of a set, by its name, and its answer."""
+    """A bounded claim about the states of a set, by its name, and its answers.
+
+    parts: the question and its answer; where noise was chosen, of `choices`, also whether the box is left.
+    """
 
     start: str
     formula: str
-    question: Question
-    answer: Proved
+    parts: tuple[tuple[Question, Proved], ...]
+    choices: tuple[tuple[Fraction, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +56,7 @@ def claims(derivation: Derivation) -> list[Derivation]:
 
 def basis(derivation: Derivation) -> Basis:
     """The weakest of its parts."""
-    answers = [node.answer.basis for node in claims(derivation) if isinstance(node, Claimed)]
+    answers = [a.basis for node in claims(derivation) if isinstance(node, Claimed) for _, a in node.parts]
     return max(answers, key=BASES.index)
 
 
@@ -74,10 +79,15 @@ class DerivationProof:
         numbers = {node: number for number, node in enumerate(parts)}
         for node in parts:
             if isinstance(node, Claimed):
-                kind, lines = _proved(node, tick)
-                yield Bound(node.start, node.formula, kind)  # type: ignore[arg-type]
-                yield from lines
-                yield End(len(lines) + 1)
+                proved = [_proved(*part, tick) for part in node.parts]
+                kind = proved[0][0]
+                if any(other != kind for other, _ in proved):
+                    raise IncompleteError(f"the parts of a claim have proofs of several kinds: {node.formula}"[:500])
+                choices = tuple(tuple(map(write_number, values)) for values in node.choices)
+                yield Bound(node.start, node.formula, kind, choices)  # type: ignore[arg-type]
+                for _, lines in proved:
+                    yield from lines
+                    yield End(len(lines) + 1)
             else:
                 by = tuple(numbers[part] for part in node.parts)
                 yield replace(node.rule, by=by)  # type: ignore[type-var]
@@ -94,16 +104,15 @@ def _names(node: Derivation) -> list[str]:
     ]
 
 
-def _proved(claim: Claimed, tick: Callable[[], None]) -> tuple[str, list[Rule]]:
+def _proved(question: Question, answer: Proved, tick: Callable[[], None]) -> tuple[str, list[Rule]]:
     """The kind and the lines of the proof of a bounded claim: the one that was found, else one in rationals."""
-    question = claim.question
-    if claim.answer.proof is not None and claim.answer.proof.kind in ("goals", "flowpipes"):
-        return claim.answer.proof.kind, list(claim.answer.proof.lines(question, tick))
+    if answer.proof is not None and answer.proof.kind in ("goals", "flowpipes"):
+        return answer.proof.kind, list(answer.proof.lines(question, tick))
     if question.system.smooth:
-        raise IncompleteError(f"the procedure that decided a part writes no proof: {claim.formula}"[:500])
+        raise IncompleteError(f"the procedure that decided a part writes no proof: {question.formula}"[:500])
     for whole in (True, False):
         lines: list[Rule] = []
-        answer = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
-        if isinstance(answer, Proved) and not answer.leaving:
+        again = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
+        if isinstance(again, Proved) and not again.leaving:
             return "goals", lines
-    raise IncompleteError(f"a part is not proved in rationals: {claim.formula}"[:500])
+    raise IncompleteError(f"a part is not proved in rationals: {question.formula}"[:500])

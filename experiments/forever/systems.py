@@ -1,0 +1,78 @@
+"""Six small loops, one of each kind, with propositions p and q and the answers of all questions about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from venmas.model import System, sin, where
+
+HALF = Fraction(1, 2)
+QUESTIONS: dict[str, tuple[str, ...]] = {
+    "bounded": ("AX p", "EX p", "AG^4 p", "EG^4 p", "AF^4 q", "EF^4 q", "A(p U^4 q)", "E(p U^4 q)"),
+    "for ever": ("AG p", "AF q", "EF q", "EG p", "AG EF q", "AG AF q"),
+    "LTL": ("G p", "F q", "G F q", "F G p", "G (q -> F p)"),
+    "more": ("AF AG p", "EF AG p", "A(p U q)", "E(p U q)", "AG (q -> AF p)", "AG A(p U q)", "EG EF q", "AF EG p"),
+}
+"""By kind; those of the last one are beyond the table of nineteen."""
+
+
+def finite() -> System:
+    """A heating in half degrees."""
+    system = System("finite")
+    t = system.integer("t", -100, 160)
+    heat = where(t <= 35, 4, 0)
+    system.branch("mild", t=t - 1 + heat)
+    system.branch("cold", t=t - 3 + heat)
+    system.initial(t >= 34, t <= 38)
+    return _with(system, p=t > 30, q=t <= 35)
+
+
+def thermostat(noise: Fraction | int = 0) -> System:
+    """A heating that is on up to 17.5 degrees; the weather takes half a degree or one and a half."""
+    system = System("noise" if noise else "real")
+    t = system.real("t", -50, 80)
+    sensed = t + system.disturbance("w", -noise, noise) if noise else t
+    heat = where(sensed <= 35 * HALF, 2, 0)
+    system.branch("mild", t=t - HALF + heat)
+    system.branch("cold", t=t - 3 * HALF + heat)
+    system.initial(t >= 17, t <= 19)
+    return _with(system, p=t > 15, q=t <= 35 * HALF)
+
+
+def tank() -> System:
+    """A tank whose pump works until it is full, and then rests for four steps."""
+    system = System("mixed")
+    level, rest = system.real("level", 0, 12), system.integer("rest", 0, 4)
+    system.branch("fill", {level: level + 1}, when=(rest == 0) & (level < 6))
+    system.branch("stop", {rest: 4}, when=(rest == 0) & (level >= 6))
+    system.branch("drain", {level: level * HALF, rest: rest - 1}, when=rest > 0)
+    system.initial(level >= 1, level <= 2, rest == 0)
+    return _with(system, p=level <= 8, q=level >= 5)
+
+
+def swing(noise: Fraction | int = 0) -> System:
+    """An angle that a sine draws to 0, and a push that keeps it at about 0.52."""
+    system = System("smooth, noise" if noise else "smooth")
+    x = system.real("x", -3, 3)
+    gust = system.disturbance("w", -noise, noise) if noise else 0
+    system.branch("calm", x=x - HALF * sin(x) + gust)
+    system.branch("push", x=x - HALF * sin(x) + Fraction(1, 4) + gust)
+    system.initial(x >= HALF, x <= 1)
+    return _with(system, p=x >= Fraction(1, 3), q=x <= Fraction(1, 4))
+
+
+def _with(system: System, **propositions: object) -> System:
+    for name, states in propositions.items():
+        system.proposition(name, states)  # type: ignore[arg-type]
+    return system
+
+
+SYSTEMS: dict[str, Callable[[], System]] = {
+    "finite": finite,
+    "real": thermostat,
+    "mixed": tank,
+    "noise": lambda: thermostat(HALF),
+    "smooth": swing,
+    "smooth, noise": lambda: swing(Fraction(1, 50)),
+}
