@@ -7,7 +7,7 @@ main procedure is; what another one has begun may go on in a later stage.
     adaptive:  explicit -> flowpipes -> (flowpipes | branch-and-bound)
                -> (polytopes, exact, bound-propagation, flowpipes | reachability) -> (mono | exact)
     invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> forever -> cell-mapping
-    linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
+    linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc -> forever-ltl
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ _MODES = (
     ),
     Mode(
         "linear",
-        "lassos, the product of all states with an automaton, ranking functions and invariants, for LTL",
+        "lassos, the product of all states with an automaton, ranking functions, invariants and derivations, for LTL",
         (
             (Turn("bmc"),),  # short lassos
             (Turn("explicit-ltl"),),  # few states
@@ -128,6 +128,7 @@ _MODES = (
             (Turn("ranks"),),
             (Turn("simulation"),),
             (Turn("bmc"),),  # longer lassos
+            (Turn("forever-ltl"),),  # reals
         ),
         kinds=("linear",),
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from venmas.checker.flowpipes.tree import check_trees
+from venmas.checker.forever.linear import demanded
 from venmas.checker.forever.rules import Bound, Derived, Named
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, normal
 from venmas.checker.format.lines import Line, Lines
@@ -15,8 +16,11 @@ from venmas.checker.format.numbers import read_index
 from venmas.checker.format.rule import End
 from venmas.checker.goals.check import Checked, check
 from venmas.errors import InputError
-from venmas.logic import Bounded, Formula, fixpoints, parse
+from venmas.logic import Bounded, Formula, Linear, Not, Quantifier, fixpoints, parse
+from venmas.logic.automata.translate import questioned
 from venmas.model.system.system import System
+from venmas.model.witness.replay import Replay, replay
+from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 from venmas.question import chosen_for, goals
 
@@ -28,6 +32,18 @@ def stays(system: System, shown: Formula, rows: Sequence[Line], semantics: Seman
     except InputError as error:
         return str(error)
     return ""
+
+
+def replayed_stay(system: System, asked: Linear, witness: Witness) -> Replay:
+    """Whether the derivation of a witness shows that from its one state all runs break a property of LTL, or some."""
+    broken = Not(questioned(asked.formula, asked.fair))
+    if not witness.stay or system.quantities:
+        return Replay(False, "it has no derivation about an initial state")
+    for quantifier in Quantifier:
+        found = replay(system, fixpoints(demanded(system, broken, quantifier)), witness, staying=stays)
+        if found.confirmed:
+            break
+    return found
 
 
 def check_derivation(system: System, formula: Formula, lines: Lines, semantics: Semantics = "real") -> Checked:

@@ -148,8 +148,8 @@ class _Column:
         match part:
             case Top() | Bottom():
                 return part
-            case And(parts) if self.every:
-                return conjunction(map(self.next, parts))
+            case And() if self.every and is_temporal(part):
+                return conjunction(map(self.next, _apart(part)))
         return AX(part) if self.every else EX(part)
 
     def until(self, left: Formula, right: Formula) -> Formula:
@@ -163,8 +163,8 @@ class _Column:
         match part:
             case Top() | Bottom() | Globally():
                 return part
-            case And(parts) if self.every:
-                return conjunction(map(self.globally, parts))
+            case And() if self.every and is_temporal(part):
+                return conjunction(map(self.globally, _apart(part)))
             case Finally(_, _, _, Globally()):
                 return part if self.every else FALSE
         return Globally(self.quantifier, 0, None, part) if self.every or not is_temporal(part) else FALSE
@@ -174,6 +174,12 @@ class _Column:
             return right
         always = self.globally(right)
         return always if left is FALSE else self.either((always, self.until(right, self.both((left, right)))))
+
+
+def _apart(formula: And) -> list[Formula]:
+    """The parts of a conjunction, those about one state together."""
+    now = conjunction(part for part in formula.operands if not is_temporal(part))
+    return [now, *(part for part in formula.operands if is_temporal(part))]
 
 
 def _again(formula: Formula) -> bool:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from venmas.bounds.rounding import Bools, Floats
-from venmas.logic import TRUE, Atom, Formula, conjunction, is_temporal, nnf, subformulas
+from venmas.logic import FALSE, TRUE, Atom, Formula, conjunction, is_temporal, nnf, subformulas
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import bounding_box, sample, snap
 from venmas.model.system.disturbances import drawn, ranges
@@ -96,7 +96,7 @@ class Sets:
         parts += [atom for part in list(parts) for atom in subformulas(part) if isinstance(atom, Atom)]
         states = dict.fromkeys(nnf(part, sign) for part in parts if not is_temporal(part) for sign in (False, True))
         for part in [*states][:_PLAIN]:
-            if part.horizon == 0 and part is not TRUE:
+            if part.horizon == 0 and part not in (TRUE, FALSE):
                 yield Set("", part, 0, 1)
                 yield Set("", part, 8, 1)
         yield Set("", TRUE, 0, 1)
