@@ -13,7 +13,7 @@ import pytest
 from tests.checker.test_forever_rules import Graph, evaluate
 from tests.logic.automata.ltl_cases import random_formula, shapes
 from venmas.checker.forever.linear import branching, demanded
-from venmas.logic import AX, EX, FALSE, TRUE, And, Atom, Formula, Or, Quantifier, fixpoints, parse, subformulas
+from venmas.logic import AX, EX, FALSE, TRUE, And, Atom, Formula, Or, Quantifier, fixpoints, subformulas
 from venmas.logic.automata.degeneralise import degeneralised
 from venmas.logic.automata.translate import refuting
 from venmas.logic.formula import Finally, Globally, Not, Until
@@ -81,7 +81,7 @@ def _lassos(graph: Graph, start: int, longest: int = 6) -> Iterator[list[int]]:
 
 
 def _violated(graph: Graph, start: int, formula: Formula) -> bool:
-    """Does some run break the formula? By the product with a Büchi automaton, whose loops are searched for one by one."""
+    """Does some run break the formula? By the product with a Büchi automaton, whose loops are searched for."""
     automaton = degeneralised(refuting(formula))
     steps: dict[tuple[int, int], list[tuple[tuple[int, int], bool]]] = {}
     waiting = [(start, 0)]

@@ -104,7 +104,8 @@ def _forever_ltl(about: About, lines: Lines) -> Checked:
     if system.quantities:
         raise CheckError(0, "the system has quantities, which its first step measures")
     formula, *_ = (read_formula(system, text) for text in (claim.formula, *claim.fair))
-    return check_core(system, fixpoints(demanded(system, formula)), lines, claim.semantics)
+    system, shown = demanded(system, formula, claim.deadlock)
+    return check_core(system, fixpoints(shown), lines, claim.semantics)
 
 
 def _levels(about: About, lines: Lines) -> Checked:

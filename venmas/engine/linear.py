@@ -84,7 +84,7 @@ class LinearVerification(Verification[LinearQuestion]):
         more: list[object] = [[str(one) for one in asked.fair], asked.deadlock, question.learner, question.anywhere]
         if isinstance(self.subject, Circuit) and trust in ("solver", "two"):
             more += [solver_name(), *([second_solver()[0]] if trust == "two" else [])]
-        return Journal(path, self.subject, question.formula, more=more)
+        return Journal(path, self.subject, question.formula, more=more, linear=asked)
 
     def decide(self, question: LinearQuestion, book: Journal | None) -> Established:  # noqa: D102
         second = second_solver() if self.proofs.trust == "two" else None

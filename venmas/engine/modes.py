@@ -7,7 +7,8 @@ main procedure is; what another one has begun may go on in a later stage.
     adaptive:  explicit -> flowpipes -> (flowpipes | branch-and-bound)
                -> (polytopes, exact, bound-propagation, flowpipes | reachability) -> (mono | exact)
     invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> forever -> cell-mapping
-    linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc -> forever-ltl
+    linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
+               -> forever-ltl
 """
 
 from __future__ import annotations

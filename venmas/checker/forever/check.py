@@ -40,7 +40,8 @@ def replayed_stay(system: System, asked: Linear, witness: Witness) -> Replay:
     if not witness.stay or system.quantities:
         return Replay(False, "it has no derivation about an initial state")
     for quantifier in Quantifier:
-        found = replay(system, fixpoints(demanded(system, broken, quantifier)), witness, staying=stays)
+        about, formula = demanded(system, broken, asked.deadlock, quantifier)
+        found = replay(about, fixpoints(formula), witness, staying=stays)
         if found.confirmed:
             break
     return found

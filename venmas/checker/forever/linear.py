@@ -19,9 +19,9 @@ Laws of words, which do not change what is said, make the columns hold more ofte
 conjunction, X a | X b is X (a | b), F a | F b is F (a | b), G F a | G F b is G F (a | b), F F a is F a, G G a is G a,
 F G F a is G F a, G F G a is F G a. `tests/checker/test_forever_linear.py` tries all of it on words and on graphs.
 
-That each state has a successor is one more claim, AG EX true. It, and AG true where some branch is always open, also
-says that no run leaves the declared box: a rule that shows AG closes a set, by bounded claims about all steps on the
-way.
+That each state has a successor is one more claim, AG EX true, unless some branch is always open, or runs are to stay
+where none is. It, or AG true, also says that no run leaves the declared box: a rule that shows AG closes a set, by
+bounded claims about all steps on the way.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from venmas.logic import (
     And,
     Atom,
     Bottom,
+    Deadlock,
     Finally,
     Formula,
     Globally,
@@ -55,17 +56,25 @@ from venmas.logic import (
 from venmas.logic.paths import Proposition, R, U, X
 from venmas.model.system.letters import condition
 from venmas.model.system.system import System
+from venmas.model.transform.stutter import stuttering
 
 _Signed = tuple[Formula, Formula]
 
 
-def demanded(system: System, formula: Formula, quantifier: Quantifier = Quantifier.ALL) -> Formula:
-    """What shows of a state that each run from it has a formula of LTL, or (E) that some run has it.
+def demanded(
+    system: System, formula: Formula, deadlock: Deadlock = "error", quantifier: Quantifier = Quantifier.ALL
+) -> tuple[System, Formula]:
+    """What shows of a state that each run from it has a formula of LTL, or (E) that some run has it, and of which
+    system: the one given, or where runs stay in states without a successor, one with a branch for that.
 
-    Under both meanings of a deadlock, as none is reached, and no run leaves the declared box. False: nothing does.
+    No run leaves the declared box then. False: nothing shows it. With noise a state may have a successor under some of
+    it alone, so that each has to have one under all.
     """
-    goes_on = EX(TRUE) if system.may_deadlock else TRUE
-    return conjunction([Globally(Quantifier.ALL, 0, None, goes_on), branching(formula, quantifier)])
+    if deadlock == "stutter" and not system.disturbances:
+        system, goes_on = stuttering(system), TRUE
+    else:
+        goes_on = EX(TRUE) if system.may_deadlock else TRUE
+    return system, conjunction([Globally(Quantifier.ALL, 0, None, goes_on), branching(formula, quantifier)])
 
 
 def branching(formula: Formula, quantifier: Quantifier) -> Formula:

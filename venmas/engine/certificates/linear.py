@@ -46,8 +46,8 @@ def establish_linear(
             return Established(answer, None, [])
         try:
             with limited(budget):
-                written = write(path, question, proof, budget, proofs.about)
-            return Established(replace(answer, basis="exact"), written, [])
+                stored = write(path, question, proof, budget, proofs.about)
+            return Established(replace(answer, basis="exact"), stored, [])
         except (IncompleteError, InputError) as error:
             return Established(answer, None, [f"not certified: {error}"])
         except BudgetError as error:

@@ -63,7 +63,7 @@ class ExplicitLtl:
     help = "The product of all states with a Büchi automaton."
 
     def accepts(self, question: LinearQuestion, run: Run) -> str | None:
-        """Integers; where a proof is to be of the runs from every state, no circuit, as its initial ones are begun with."""
+        """Integers; no circuit where a proof is to be of the runs from every state, as it begins in initial ones."""
         if question.anywhere:
             return "it enumerates what initial states reach, and a proof of the runs from every state is wanted"
         return beyond_integers(question.subject) if isinstance(question.subject, System) else None

@@ -9,7 +9,7 @@
 
 That f follows from A f is shown in `venmas.checker.forever.linear`, whose table the checker applies anew. A property
 that holds only of fair runs is not derived, as states do not tell what is taken again and again; its violations are
-runs that are fair. Where a deadlock may be reached, nothing is derived: what runs do there then does not matter.
+runs that are fair. Where runs stay in a state without a successor (`--deadlock stutter`), a branch is added for that.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class ForeverLtlSession:
 
     def __init__(self, question: LinearQuestion, run: Run) -> None:
         assert run.derive is not None and isinstance(question.subject, System)
-        self.question, self.system, self._decide = question, question.subject, run.derive
+        self.question, self._decide = question, run.derive
+        self.system, self._formula = self._sized(question.asked.formula, Quantifier.ALL)
         self._asking = Asking(self.system, run.derive, "real")
         self._runs = None if self.system.smooth else Runs(question)
         self._stays: list[Stays] | None = None
@@ -91,10 +92,9 @@ class ForeverLtlSession:
 
     def advance(self, budget: Budget) -> Answer:
         """Work to the end of the sets."""
-        asking, runs = self._asking, self._runs
+        asking, runs, formula = self._asking, self._runs, self._formula
         if runs is not None and (run := budget.spend(_SIMULATED, lambda part: self._simulated(runs, part))):
             return Broken(run)
-        formula = self._sized(self.question.asked.formula, Quantifier.ALL)
         sets = Sets(asking, self.system, None, TRUE if formula is None else formula, budget)
         why = "it has no form of branching time" if formula is None else ""
         for number in range(_ROUNDS):
@@ -125,29 +125,31 @@ class ForeverLtlSession:
             return None
         return budget.spend(self._asking.seconds, lambda part: runs.asked(steps, self._decide, part))
 
-    def _sized(self, formula: Formula, quantifier: Quantifier) -> Formula | None:
-        """The formula of branching time, None where there is none, or it is too large."""
+    def _sized(self, formula: Formula, quantifier: Quantifier) -> tuple[System, Formula | None]:
+        """The formula of branching time, None where there is none, or it is too large, and the system it is about."""
+        system, deadlock = self.question.subject, self.question.asked.deadlock
+        assert isinstance(system, System)
         try:
-            found = demanded(self.system, formula, quantifier)
+            system, found = demanded(system, formula, deadlock, quantifier)
         except RecursionError:
-            return None
+            return system, None
         sizes: dict[Formula, int] = {}
         for node in subformulas(found):
             sizes[node] = 1 + sum(sizes[child] for child in node.children)
-        return None if found is FALSE or sizes[found] > _LARGEST else found
+        return system, None if found is FALSE or sizes[found] > _LARGEST else found
 
     def _derived(self, formula: Formula, sets: Sets, budget: Budget) -> Proved | str:
         """A proof, or why there is none."""
         deriving = Deriving(self._asking, self.system, sets.closed, sets.kept, budget)
         goes_on = formula.operands[0] if isinstance(formula, And) else formula
         if deriving.derive(INIT, goes_on) is None:
-            ends = "that each state has a successor, or " if self.system.may_deadlock else ""
-            return f"{ends}that no run leaves the declared box, is not derived"
+            ends = ", or that each state has a successor," if goes_on.children[0] is not TRUE else ""
+            return f"that no run leaves the declared box{ends} is not derived"
         found = deriving.derive(INIT, formula)
         if found is None:
             return f"no derivation of {to_text(formula)[:200]} was found from the sets that were tried"
-        proof = RunsProof(found, self._asking.sets, formula)
-        self._asking.figures.proved = [("derived", text) for text in proof.facts(self.question.automaton)["texts"][:3]]
+        proof = RunsProof.of(formula, found, self._asking.sets)
+        self._asking.figures.proved = [("derived", text) for text in proof.texts[:3]]
         return Proved(basis(found), inside=True, proof=proof)
 
     def _stay(self, sets: Sets, budget: Budget) -> Witness | None:
@@ -160,7 +162,7 @@ class ForeverLtlSession:
 
     def _negations(self) -> Iterator[Formula]:
         for quantifier in (Quantifier.ALL, Quantifier.EXISTS):
-            form = self._sized(Not(self.question.formula), quantifier)
+            _, form = self._sized(Not(self.question.formula), quantifier)
             if form is not None:
                 yield form
 

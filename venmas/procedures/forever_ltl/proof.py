@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from venmas.checker.forever.rules import Recur, Window
-from venmas.checker.forever.sequents import INIT
 from venmas.logic import And, Finally, Formula, Globally, Until, is_temporal, subformulas
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.printing import to_short_text
@@ -18,39 +17,40 @@ _MOST_TEXT = 300
 
 @dataclass(frozen=True)
 class RunsProof(DerivationProof):
-    """A derivation of `formula`, which has the property of linear time follow."""
+    """A derivation that has a property of linear time follow. soon: steps after which every run has shown it, where
+    that takes a number of steps; texts: the number of steps of each part of it, and the sets.
+    """
 
-    formula: Formula
+    soon: int | None
+    texts: tuple[str, ...]
     kind: ClassVar[str] = "forever-ltl"
     within: ClassVar[int | None] = None  # of the claim, which says nothing of it
 
+    @classmethod
+    def of(cls, formula: Formula, derivation: Derivation, sets: Mapping[str, Formula]) -> RunsProof:
+        """The proof of a derivation of a formula."""
+        parts = [(formula, derivation)]
+        if isinstance(formula, And) and isinstance(derivation, Inferred):
+            parts = list(zip(formula.operands, derivation.parts, strict=True))
+        texts = [f"{to_short_text(part)}: {how}" for part, shown in parts for how in _told(part, shown)]
+        used = {node.start for node in claims(derivation) if isinstance(node, Claimed)}
+        texts += [f"{name} = {to_short_text(states)}"[:_MOST_TEXT] for name, states in sets.items() if name in used]
+        return cls(derivation, sets, _soon(parts[1:]), tuple(texts))
+
     def facts(self, automaton: Automaton) -> dict[str, Any]:
-        """Sentences of a report: the number of steps of each part, and the sets."""
-        return {"by": "derivation", "from": INIT + "ial", "within": self._soon(), "texts": list(self._texts())}
+        """Sentences of a report."""
+        return {"by": "derivation", "from": "initial", "within": self.soon, "texts": list(self.texts)}
 
-    def _parts(self) -> list[tuple[Formula, Derivation]]:
-        if isinstance(self.formula, And) and isinstance(self.derivation, Inferred):
-            return list(zip(self.formula.operands, self.derivation.parts, strict=True))
-        return [(self.formula, self.derivation)]
 
-    def _soon(self) -> int | None:
-        """Steps after which every run has shown the property, where that takes a number of steps."""
-        steps: list[int] = []
-        for formula, derivation in self._parts()[1:]:
-            windows = _windows(derivation)
-            now = isinstance(formula, Finally | Until) and not any(map(is_temporal, formula.children))
-            if not now or len(windows) != 1:
-                return None
-            steps.append(windows[0].within)
-        return max(steps, default=None)
-
-    def _texts(self) -> Iterator[str]:
-        for formula, derivation in self._parts():
-            yield from (f"{to_short_text(formula)}: {how}" for how in _told(formula, derivation))
-        used = {node.start for node in claims(self.derivation) if isinstance(node, Claimed)}
-        for name, states in self.sets.items():
-            if name in used:
-                yield f"{name} = {to_short_text(states)}"[:_MOST_TEXT]
+def _soon(parts: list[tuple[Formula, Derivation]]) -> int | None:
+    steps: list[int] = []
+    for formula, derivation in parts:
+        windows = _windows(derivation)
+        now = isinstance(formula, Finally | Until) and not any(map(is_temporal, formula.children))
+        if not now or len(windows) != 1:
+            return None
+        steps.append(windows[0].within)
+    return max(steps, default=None)
 
 
 def _windows(derivation: Derivation) -> list[Window]:

@@ -37,12 +37,12 @@ from venmas.logic import (
 )
 from venmas.model.evaluation.simulate import Step
 from venmas.model.system.disturbances import drawn
+from venmas.model.system.system import System
 from venmas.model.witness.lasso import STAYS, Run, replayed
+from venmas.procedure import LinearQuestion
 from venmas.procedures.forever.lassos import loops
 from venmas.procedures.forever.procedure import wanted
 from venmas.procedures.forever.sets import points
-from venmas.procedure import LinearQuestion
-from venmas.model.system.system import System
 from venmas.question import Question
 
 State = Mapping[str, Fraction]
