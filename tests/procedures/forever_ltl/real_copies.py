@@ -6,15 +6,21 @@ is real, or a real variable beside it has the same values, and the formula speak
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.corpus.finite import finite_spec
 from tests.corpus.spec import Spec, build
 from tests.logic.automata.ltl_cases import random_formula
 from tests.soundness.ltl_systems import atom_of
+from venmas import verify
+from venmas.checker.file import check_certificate
+from venmas.checker.format.numbers import CheckError
 from venmas.logic import Deadlock
 from venmas.logic.formula import Formula
 from venmas.logic.paths import Leaf, Proposition
@@ -110,3 +116,36 @@ def _parts(node: Any) -> Iterator[Any]:
     elif isinstance(node, dict):
         for part in node.values():
             yield from _parts(part)
+
+
+def compare(seed: int, timeout: float = 20) -> str:
+    """What came of a case: its verdict, ``unknown`` beside another one of the finite system, or ``wrong: ...``.
+
+    Certificates are checked.
+    """
+    case = copies(seed)
+    finite, real = build(case.finite), build(case.real)
+    truth = verify(finite, case.formula, fair=case.fair, deadlock=case.deadlock, timeout=timeout).verdict
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "proof.gz"
+        found = verify(real, case.other, fair=case.fair, deadlock=case.deadlock, timeout=timeout, certificate=path)
+        if found.satisfied and found.certificate is not None:
+            try:
+                check_certificate(path, real)
+            except CheckError as error:
+                return f"wrong: case {seed}, {case.other}: the certificate is refused: {error}"
+    if (found.satisfied and truth != "satisfied") or (found.violated and truth == "satisfied"):
+        return f"wrong: case {seed}, {case.other}: {found.verdict}, and {truth} of integers"
+    return str(found.verdict) if found.verdict == truth else f"unknown beside {truth}"
+
+
+def real_copies(count: int, first: int = 0) -> int:
+    """Print what came of so many cases; the exit status."""
+    found = Counter[str]()
+    for seed in range(first, first + count):
+        told = compare(seed)
+        if told.startswith("wrong"):
+            print(told, flush=True)
+        found[told.partition(":")[0]] += 1
+    print(", ".join(f"{number} {name}" for name, number in sorted(found.items())))
+    return int("wrong" in found)

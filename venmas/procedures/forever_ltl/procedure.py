@@ -1,7 +1,7 @@
 """LTL of systems with reals, noise or smooth parts, by way of branching time.
 
-    a run that simulation meets, exact, replayed, with the formula evaluated on its letters:    violated
     for 1, 4, 16, .. seconds a question
+        a run that simulation meets, exact, replayed, with the formula evaluated on its letters:  violated
         derive: the initial states satisfy A f, each operator with A before it, and AG EX true   (`forever.derive`):
             satisfied
         a path after which the property is broken, whatever comes:                              violated
@@ -14,7 +14,8 @@ runs that are fair. Where runs stay in a state without a successor (`--deadlock 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from venmas.answer import Answer, Broken, Proved, Unknown, Violated
 from venmas.budget import Budget, limited
@@ -36,9 +37,8 @@ from venmas.procedures.forever_ltl.proof import RunsProof
 from venmas.procedures.forever_ltl.runs import Runs
 from venmas.procedures.linear.procedure import beyond_integers
 
+_Search: TypeAlias = Callable[[], Lasso | None]
 _ROUNDS = 4
-_SIMULATED = 1.0
-"""Seconds for runs that simulation meets."""
 _LARGEST = 2000
 """Operators and operands of the formulas that are derived, at most."""
 
@@ -92,13 +92,15 @@ class ForeverLtlSession:
 
     def advance(self, budget: Budget) -> Answer:
         """Work to the end of the sets."""
-        asking, runs, formula = self._asking, self._runs, self._formula
-        if runs is not None and (run := budget.spend(_SIMULATED, lambda part: self._simulated(runs, part))):
-            return Broken(run)
+        asking, formula = self._asking, self._formula
+        searches = [] if self._runs is None else [self._runs.walked, self._runs.closed]
         sets = Sets(asking, self.system, None, TRUE if formula is None else formula, budget)
         why = "it has no form of branching time" if formula is None else ""
         for number in range(_ROUNDS):
             asking.seconds, asking.late = 4.0**number, 0
+            for search in list(searches):
+                if run := budget.spend(asking.seconds, lambda part: self._searched(search, searches, part)):  # noqa: B023
+                    return Broken(run)
             if formula is not None:
                 answer = self._derived(formula, sets, budget)
                 if isinstance(answer, Proved):
@@ -113,10 +115,13 @@ class ForeverLtlSession:
         fair = "; what holds of fair runs alone is not derived" if self.question.asked.fair else ""
         return Unknown(Reason.OPEN, (asking.left or why) + fair)
 
-    def _simulated(self, runs: Runs, budget: Budget) -> Lasso | None:
+    def _searched(self, search: _Search, searches: list[_Search], budget: Budget) -> Lasso | None:
+        """What a search for a run finds, which is left out later where it comes to its end."""
         with limited(budget):
-            found = runs.simulated()
-        self._asking.figures.lassos = runs.tried
+            found = search()
+        searches.remove(search)
+        if self._runs is not None:
+            self._asking.figures.lassos = self._runs.tried
         return found
 
     def _asked(self, steps: int, budget: Budget) -> Lasso | None:

@@ -59,13 +59,17 @@ class Runs:
         self._stutter = question.asked.deadlock == "stutter"
         self.tried = 0
 
-    def simulated(self) -> Run | None:
-        """One that simulation meets. Raises `BudgetError`."""
-        kept = wanted(fixpoints(branching(Not(self._formula), Quantifier.ALL)))
+    def walked(self) -> Run | None:
+        """One that a random walk meets. Raises `BudgetError`."""
         rng = random.Random(0)
         for first in self._starts(rng):
             if (run := self._walked(first, (), rng)) is not None:
                 return run
+        return None
+
+    def closed(self) -> Run | None:
+        """One that closes a loop beside a run in floats. Raises `BudgetError`."""
+        kept = wanted(fixpoints(branching(Not(self._formula), Quantifier.ALL)))
         for states in dict.fromkeys((kept, TRUE)):
             for loop in loops(self._system, states):
                 self.tried += 1
@@ -100,7 +104,7 @@ class Runs:
 
     def _walked(self, first: State, branches: Sequence[int], rng: random.Random, most: int = _STEPS) -> Run | None:
         """A random run that begins with these branches, if it breaks the formula."""
-        taken, state, seen = list[int](), dict(first), {tuple(first.values()): 0}
+        taken, state, seen = list[int](), dict(first), {tuple(first.values()): (0, 0)}
         while len(taken) < most:
             ask()
             try:
@@ -115,9 +119,10 @@ class Runs:
             taken.append(index)
             state = dict(open_[index])
             key = tuple(state.values())
-            if key in seen:
-                return self._replayed(first, taken, seen[key])
-            seen[key] = len(taken)
+            for back in dict.fromkeys(seen.get(key, ())):  # the longest loop, and the shortest
+                if (run := self._replayed(first, taken, back)) is not None:
+                    return run
+            seen[key] = seen.get(key, (len(taken),))[0], len(taken)
             if any(value.denominator.bit_length() > _MOST_BITS for value in key):
                 break
         return self._replayed(first, taken, None)
