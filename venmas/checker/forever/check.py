@@ -35,16 +35,16 @@ def stays(system: System, shown: Formula, rows: Sequence[Line], semantics: Seman
 
 
 def replayed_stay(system: System, asked: Linear, witness: Witness) -> Replay:
-    """Whether the derivation of a witness shows that from its one state all runs break a property of LTL, or some."""
+    """Replay of a witness: its derivation has to show that from its state all runs break a property of LTL, or some."""
     broken = Not(questioned(asked.formula, asked.fair))
     if not witness.stay or system.quantities:
         return Replay(False, "it has no derivation about an initial state")
     for quantifier in Quantifier:
         about, formula = demanded(system, broken, asked.deadlock, quantifier)
-        found = replay(about, fixpoints(formula), witness, staying=stays)
-        if found.confirmed:
+        checked = replay(about, fixpoints(formula), witness, staying=stays)
+        if checked.confirmed:
             break
-    return found
+    return checked
 
 
 def check_derivation(system: System, formula: Formula, lines: Lines, semantics: Semantics = "real") -> Checked:

@@ -64,8 +64,8 @@ _Signed = tuple[Formula, Formula]
 def demanded(
     system: System, formula: Formula, deadlock: Deadlock = "error", quantifier: Quantifier = Quantifier.ALL
 ) -> tuple[System, Formula]:
-    """What shows of a state that each run from it has a formula of LTL, or (E) that some run has it, and of which
-    system: the one given, or where runs stay in states without a successor, one with a branch for that.
+    """The formula that shows of a state that each run from it has one of LTL, or (E) that some run has it, and the
+    system it is about: the one given, or where runs stay in states without a successor, one with a branch for that.
 
     No run leaves the declared box then. False: nothing shows it. With noise a state may have a successor under some of
     it alone, so that each has to have one under all.
@@ -94,7 +94,7 @@ class _Column:
         return self.quantifier is Quantifier.ALL
 
     def of(self, node: Formula, parts: list[_Signed]) -> _Signed:
-        """What stands for a formula and for its negation, from what stands for its parts."""
+        """The entries of a formula and of its negation, from those of its parts."""
         match node:
             case Top() | Bottom():
                 return (TRUE, FALSE) if isinstance(node, Top) else (FALSE, TRUE)
@@ -126,9 +126,9 @@ class _Column:
         raise TypeError(f"{type(node).__name__} is no node of LTL")
 
     def both(self, parts: Iterable[Formula]) -> Formula:
-        found = conjunction(parts)
-        several = isinstance(found, And) and sum(map(is_temporal, found.operands)) > 1
-        return found if self.every or not several else FALSE
+        joined = conjunction(parts)
+        several = isinstance(joined, And) and sum(map(is_temporal, joined.operands)) > 1
+        return joined if self.every or not several else FALSE
 
     def either(self, parts: Iterable[Formula]) -> Formula:
         joined = disjunction(parts)

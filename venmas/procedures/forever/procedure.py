@@ -24,8 +24,7 @@ from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.proof import DerivationProof, basis
 from venmas.procedures.forever.derive import Deriving, positive
 from venmas.procedures.forever.lassos import lassos
-from venmas.procedures.forever.sets import Sets
-from venmas.procedures.forever.stays import Stays
+from venmas.procedures.forever.sets import Sets, Stays
 from venmas.question import Question
 
 _ROUNDS = 4

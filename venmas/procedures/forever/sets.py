@@ -8,16 +8,19 @@ from fractions import Fraction
 
 import numpy as np
 
+from venmas.answer import IncompleteError
 from venmas.bounds.rounding import Bools, Floats
+from venmas.budget import Budget
 from venmas.logic import FALSE, TRUE, Atom, Formula, conjunction, is_temporal, nnf, subformulas
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import bounding_box, sample, snap
 from venmas.model.system.disturbances import drawn, ranges
 from venmas.model.system.system import System
 from venmas.model.witness.enclosed import told
-from venmas.model.witness.tree import Value
+from venmas.model.witness.tree import Node, Value, Witness
 from venmas.procedures.forever.claims.asking import Asking
-from venmas.procedures.forever.derive import Set
+from venmas.procedures.forever.claims.proof import DerivationProof
+from venmas.procedures.forever.derive import Deriving, Set
 from venmas.procedures.kinduction.runs import Runs
 from venmas.procedures.kinduction.sets import candidates
 
@@ -145,3 +148,27 @@ def points(system: System) -> list[Point]:
             atoms = (Comparison(LinearExpr.variable(n) - LinearExpr((), v), Relation.EQ) for n, v in known.items())
             found.setdefault(values, Point(values, system.starting(conjunction(map(Atom, atoms)))))
     return list(found.values())[: 2 * _POINTS]
+
+
+class Stays:
+    """Initial states of which a formula is derived, where no run is known that repeats; each with sets of its own."""
+
+    def __init__(self, asking: Asking, system: System, formula: Formula, budget: Budget) -> None:
+        self._asking, self._formula = asking, formula
+        self._points = [(one, Sets(asking, one.system, None, formula, budget)) for one in points(system)]
+
+    def find(self, sets: Sets, budget: Budget) -> Witness | None:
+        """A state with the lines of the derivation. sets: those of all initial states."""
+        asking = self._asking
+        for one, own in self._points:
+            deriving = Deriving(asking, one.system, sets.closed, own.kept, budget, own.closed)
+            found = deriving.derive("init", self._formula)
+            if found is None:
+                continue
+            try:
+                lines = [rule.to_json() for rule in DerivationProof(found, asking.sets).lines(None, budget)]
+            except IncompleteError:
+                continue
+            asking.figures.proved = list(dict(deriving.told[-3:]).items())
+            return Witness((Node(one.values),), stay=(*lines, {"rule": "end", "lines": len(lines) + 1}))
+        return None

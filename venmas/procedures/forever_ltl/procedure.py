@@ -31,8 +31,7 @@ from venmas.procedure import LinearQuestion, Run
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.proof import basis
 from venmas.procedures.forever.derive import Deriving
-from venmas.procedures.forever.sets import Sets
-from venmas.procedures.forever.stays import Stays
+from venmas.procedures.forever.sets import Sets, Stays
 from venmas.procedures.forever_ltl.proof import RunsProof
 from venmas.procedures.forever_ltl.runs import Runs
 from venmas.procedures.linear.procedure import beyond_integers
@@ -116,13 +115,13 @@ class ForeverLtlSession:
         return Unknown(Reason.OPEN, (asking.left or why) + fair)
 
     def _searched(self, search: _Search, searches: list[_Search], budget: Budget) -> Lasso | None:
-        """What a search for a run finds, which is left out later where it comes to its end."""
+        """A run by a search, which is left out later where it comes to its end."""
         with limited(budget):
-            found = search()
+            run = search()
         searches.remove(search)
         if self._runs is not None:
             self._asking.figures.lassos = self._runs.tried
-        return found
+        return run
 
     def _asked(self, steps: int, budget: Budget) -> Lasso | None:
         runs = self._runs
@@ -135,13 +134,13 @@ class ForeverLtlSession:
         system, deadlock = self.question.subject, self.question.asked.deadlock
         assert isinstance(system, System)
         try:
-            system, found = demanded(system, formula, deadlock, quantifier)
+            system, form = demanded(system, formula, deadlock, quantifier)
         except RecursionError:
             return system, None
         sizes: dict[Formula, int] = {}
-        for node in subformulas(found):
+        for node in subformulas(form):
             sizes[node] = 1 + sum(sizes[child] for child in node.children)
-        return system, None if found is FALSE or sizes[found] > _LARGEST else found
+        return system, None if form is FALSE or sizes[form] > _LARGEST else form
 
     def _derived(self, formula: Formula, sets: Sets, budget: Budget) -> Proved | str:
         """A proof, or why there is none."""
@@ -150,20 +149,20 @@ class ForeverLtlSession:
         if deriving.derive(INIT, goes_on) is None:
             ends = ", or that each state has a successor," if goes_on.children[0] is not TRUE else ""
             return f"that no run leaves the declared box{ends} is not derived"
-        found = deriving.derive(INIT, formula)
-        if found is None:
+        derivation = deriving.derive(INIT, formula)
+        if derivation is None:
             return f"no derivation of {to_text(formula)[:200]} was found from the sets that were tried"
-        proof = RunsProof.of(formula, found, self._asking.sets)
+        proof = RunsProof.of(formula, derivation, self._asking.sets)
         self._asking.figures.proved = [("derived", text) for text in proof.texts[:3]]
-        return Proved(basis(found), inside=True, proof=proof)
+        return Proved(basis(derivation), inside=True, proof=proof)
 
     def _stay(self, sets: Sets, budget: Budget) -> Witness | None:
         """An initial state all runs of which break the property, or (E) some."""
         if self._stays is None:
             forms = dict.fromkeys(self._negations())
             self._stays = [Stays(self._asking, self.system, form, budget) for form in forms]
-        found = (stays.find(sets, budget) for stays in self._stays)
-        return next((one for one in found if one is not None), None)
+        witnesses = (stays.find(sets, budget) for stays in self._stays)
+        return next((one for one in witnesses if one is not None), None)
 
     def _negations(self) -> Iterator[Formula]:
         for quantifier in (Quantifier.ALL, Quantifier.EXISTS):

@@ -39,8 +39,8 @@ class RunsProof(DerivationProof):
 
     def facts(self, automaton: Automaton) -> dict[str, Any]:
         """Sentences of a report."""
-        found = {"by": "derivation", "from": "initial", "within": self.soon, "texts": list(self.texts)}
-        return found | {"said": None, "states": None, "obligations": []}
+        known = {"by": "derivation", "from": "initial", "within": self.soon, "texts": list(self.texts)}
+        return known | {"said": None, "states": None, "obligations": []}
 
 
 def _soon(parts: list[tuple[Formula, Derivation]]) -> int | None:

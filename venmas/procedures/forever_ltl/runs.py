@@ -135,7 +135,7 @@ class Runs:
 
 
 def _weaker(formula: Formula, steps: int) -> Formula:
-    """What a formula of all runs says of so many steps; what may still come is left out."""
+    """The part of a formula of all runs that so many steps can break."""
     done: dict[Formula, Formula] = {}
     for node in subformulas(formula):
         parts = [done[child] for child in node.children]

@@ -12,7 +12,7 @@ from venmas.procedure import LinearQuestion, Option, Run, Session
 
 
 def beyond_integers(system: System) -> str | None:
-    """Why states of a system are no integers; None where they are."""
+    """The reason that states of a system are no integers; None where they are."""
     if system.smooth:
         return f"it is for systems of integers, and {system.smooth}"
     real = next((name for name, decl in system.variables.items() if not decl.integral), None)
