@@ -159,3 +159,23 @@ def test_designs_that_are_not_there(arguments: list[str], message: str) -> None:
     assert found.exit_code == 2
     assert message in found.stderr
     assert "Traceback" not in found.stderr
+
+
+def test_signals_of_formulas_in_files_and_conditions_are_kept(tmp_path: Path) -> None:
+    """Yosys drops what nothing needs: every way to ask keeps the signals that are asked of."""
+    needs("bitwuzla", "pysat")
+    (tmp_path / "timer.sv").write_text(
+        DESIGN.replace("output reg ring);", "output reg ring);\n  wire late = cnt > 12;")
+    )
+    (tmp_path / "one.ltl").write_text("F G !rst -> G F !late\n")
+    (tmp_path / "two.ltl").write_text("F G !rst -> G F !late\nG F (late | !late)\n")
+    named = ["--scenario", tmp_path / "timer.sv", "--quiet"]
+    assert ask(*named, "--formula", f"@{tmp_path / 'one.ltl'}").stdout == "satisfied\n"
+    assert ask(*named, "--formulas", tmp_path / "two.ltl").stdout == "satisfied\nsatisfied\n"
+    assert ask(*named, "--formula", "G F cnt < 9", "--fair", "!late").stdout in ("satisfied\n", "violated\n")
+    for more in (["--fair", "!late"], ["--initial", "!late"]):
+        several = ask(*named, "--formula", "F cnt < 9", "--formula", "F cnt < 10", *more)
+        assert several.stdout == "satisfied\nsatisfied\n", several.output
+    table = tmp_path / "batch.csv"
+    table.write_text(f"scenario,formula\n{tmp_path / 'timer.sv'},@{tmp_path / 'one.ltl'}\n")
+    assert ask("--batch", table, "--quiet").stdout == "satisfied\n"

@@ -21,7 +21,11 @@ from jsonschema import Draft202012Validator
 
 from tests.logic.automata.hoa_reader import read_hoa
 from tests.netlists import counting
+from venmas.checker.file import read_certificate
+from venmas.cli.claims import agree
 from venmas.cli.main import main
+from venmas.errors import RefusedError
+from venmas.formats.btor2.reader import parse_btor2
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/result.schema.json").read_text()))
 
@@ -312,3 +316,68 @@ def test_certificates_are_written_and_checked(design: Path, tmp_path: Path) -> N
     assert ask(other, "F G !stop -> G F nine", "--certificate", stored).exit_code == 0
     found = CliRunner().invoke(main, ["check", str(stored), "--btor2", str(other)])
     assert found.exit_code == 0 and "that meet its `constraint` line at every step" in found.output
+
+
+def test_a_proof_of_fewer_runs_is_none_of_the_result(design: Path, tmp_path: Path) -> None:
+    """A result about all initial states beside the certificate of some of them, on the page and in an archive."""
+    stored, proof, named = tmp_path / "r.json", tmp_path / "r.gz", ["--scenario", str(design)]
+    written = ("--json", stored, "--certificate", proof)
+    assert ask(design, "n == 3 | n == 4", "--initial", "n == 3", *written).exit_code == 0
+    with_initial = CliRunner().invoke(main, ["report", str(stored), "--check", *named])
+    assert with_initial.exit_code == 0, with_initial.output
+    archived = CliRunner().invoke(main, ["archive", str(stored), *named])
+    assert archived.exit_code == 0, archived.output
+    checked = CliRunner().invoke(main, ["check", str(tmp_path / "r.zip")])
+    assert checked.exit_code == 0, checked.output
+    result = json.loads(stored.read_text())
+    result["asked"]["initial"] = ""
+    stored.write_text(json.dumps(result))
+    doubted = CliRunner().invoke(main, ["report", str(stored), "--check", *named])
+    assert doubted.exit_code == 20
+    assert "initial states" in (tmp_path / "r.html").read_text()
+    header, _ = read_certificate(proof)
+    netlist = parse_btor2(str(header.netlist))
+    with pytest.raises(RefusedError, match="differ: initial states"):
+        agree(result, header, netlist, result["certificate"]["sha256"])
+    # a proof of all initial states is one of some of them, too
+    assert ask(design, "G (n <= 9 | F stop | n > 9)", *written).exit_code == 0
+    result = json.loads(stored.read_text())
+    result["asked"]["initial"] = "n == 3"
+    stored.write_text(json.dumps(result))
+    assert CliRunner().invoke(main, ["report", str(stored), "--check", *named]).exit_code == 0
+
+
+def test_a_certificate_of_a_design_is_none_of_a_system(design: Path, tmp_path: Path) -> None:
+    """And the reverse: each is checked against its own kind only."""
+    of_design, of_system, proof = tmp_path / "d.json", tmp_path / "s.json", tmp_path / "d.gz"
+    assert ask(design, "G true", "--json", of_design, "--certificate", proof).exit_code == 0
+    asked = ask(Path("frozenlake"), "G true", "--json", of_system, "--certificate", tmp_path / "s.gz")
+    assert asked.exit_code == 0, asked.output
+    for stored, other, more in ((of_system, proof, []), (of_design, tmp_path / "s.gz", ["--scenario", str(design)])):
+        found = CliRunner().invoke(main, ["report", str(stored), "--check", "--certificate", str(other), *more])
+        assert found.exit_code == 20, found.output
+        assert "system or design" in stored.with_suffix(".html").read_text()
+
+
+@pytest.mark.parametrize(
+    "change", [{"asked": {"fair": 5}}, {"asked": {"deadlock": "maybe"}}, {"asked": {"initial": 7}}, {"asked": [1]}]
+)
+def test_options_of_a_stored_result_that_are_none(design: Path, tmp_path: Path, change: dict[str, Any]) -> None:
+    stored = tmp_path / "r.json"
+    ask(design, "G F nine", "--json", stored)
+    stored.write_text(json.dumps(json.loads(stored.read_text()) | change))
+    for command in ("replay", "report", "archive", "plot"):
+        found = CliRunner().invoke(main, [command, str(stored), "--scenario", str(design)])
+        assert found.exit_code in (2, 20), (command, found.output)
+
+
+def test_steps_of_a_stored_run_have_the_same_names(design: Path, tmp_path: Path) -> None:
+    stored = tmp_path / "r.json"
+    ask(design, "G F nine", "--json", stored)
+    for field in ("state", "inputs", "conditions"):
+        changed = json.loads(stored.read_text())
+        changed["lasso"]["steps"][-1][field] = {}
+        (tmp_path / "changed.json").write_text(json.dumps(changed))
+        for command in ("replay", "report"):
+            found = CliRunner().invoke(main, [command, str(tmp_path / "changed.json"), "--scenario", str(design)])
+            assert found.exit_code == 2 and "each step has values of the same" in found.stderr, found.output

@@ -9,7 +9,7 @@ from tests.in_process import IN_PROCESS
 from venmas import System, verify
 from venmas.budget import Budget, ask, limited
 from venmas.checker.file import check_certificate
-from venmas.engine.partial.find import kept
+from venmas.engine.partial.partial import kept
 from venmas.engine.report import Verdict
 from venmas.errors import Reason
 from venmas.model import maximum, minimum

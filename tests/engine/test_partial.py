@@ -15,7 +15,7 @@ import pytest
 
 from venmas import verify
 from venmas.answer import Remaining
-from venmas.engine.partial import closest, find
+from venmas.engine.partial import closest, find, partial
 from venmas.engine.partial.find import how_far
 from venmas.engine.partial.prefix import Prefixes
 from venmas.engine.stored import read_report
@@ -71,7 +71,7 @@ def _largest(system: System, name: str, steps: int) -> list[float]:
 @pytest.fixture(autouse=True)
 def busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that has little time for it shall find the same."""
-    monkeypatch.setattr(find, "MOST", 60.0)
+    monkeypatch.setattr(partial, "MOST", 60.0)
     monkeypatch.setattr(closest, "_FIRST", 30.0)
     monkeypatch.setattr(closest, "_MOST", 2)
 
@@ -228,6 +228,6 @@ def test_an_interrupt_while_it_is_looked_for_leaves_the_verdict(monkeypatch: pyt
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("venmas.engine.branching.how_far", interrupted)
+    monkeypatch.setattr("venmas.engine.partial.find.how_far", interrupted)
     report = verify(swing(), "AG^200 (angle <= 1.4445)", timeout=1)
     assert (report.verdict, report.partial) == ("unknown", None)

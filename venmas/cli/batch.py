@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from venmas.cli.apart import check_kept
-from venmas.cli.options import read_formula_text
+from venmas.cli.options import read_formula_text, read_text
 from venmas.cli.output import read_input
 from venmas.cli.plural import ask_all, finished, line_of, loaded_or_told, outputs_of
 from venmas.cli.plural_options import Plural
@@ -64,18 +64,19 @@ def verify_batch(
     with suppress(KeyboardInterrupt), line_of(rows, quiet) as progress:  # what is done is shown
         for (scenario, networks, settings), members in pairs:
             part = [row for _, row in members]
-            loaded, limit = loaded_or_told(part, scenario, dict(settings), networks, options["timeout"])
-            if loaded is None:
-                continue
             try:
+                for row in part:
+                    row.formula = read_text(row.formula).strip()
+                loaded, limit = loaded_or_told(part, scenario, dict(settings), networks, options)
+                if loaded is None:
+                    continue
                 check_kept(outputs, loaded.files)
-                texts = [read_formula_text(row.formula or loaded.formula, loaded.subject) for row in part]
+                for row in part:
+                    row.formula = row.formula or read_formula_text(loaded.formula, loaded.subject).strip()
             except InputError as error:
                 for row in part:
                     row.reason, row.message = REFUSED, str(error)
                 continue
-            for row, text in zip(part, texts, strict=True):
-                row.formula = text.strip()
             if not ask_all(part, loaded, {**options, "timeout": limit}, tune, search, progress):
                 break
     return finished(Results(rows), outputs, quiet)

@@ -89,7 +89,7 @@ def _netlist(header: Header, lines: Lines, packed: Packed | None, told: Told, fo
     if told.btor2 is not None and _text(told.btor2) != netlist:
         raise RefusedError(f"the certificate is about another netlist than {told.btor2}: their texts differ")
     if packed is not None:
-        agree(packed.result, claim, parse_btor2(netlist), found.sha256)
+        agree(packed.result, header, parse_btor2(netlist), found.sha256)
     done = check_claim(header, lines)
     digest = sha256(netlist.encode()).hexdigest()
     found.subject = {"netlist": digest}
@@ -132,7 +132,7 @@ def _system(path: str, packed: Packed | None, told: Told, found: Found, header: 
     }
     if packed is not None:
         _check_same(packed, told, digest)
-        agree(packed.result, header.claim, loaded.system, found.sha256)
+        agree(packed.result, header, loaded.system, found.sha256)
     done = check_claim(header, lines, loaded.system)
     found.proved(done.counts(), len(done.solvers()))
     theirs = packed is not None and told.networks == packed.networks is not None

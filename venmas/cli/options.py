@@ -188,13 +188,19 @@ def find_scenario(
     return load_model(name, settings, networks) if is_jani(name) else (load_scenario(name), settings)
 
 
-def read_formula_text(given: str | None, subject: Subject, option: str = "--formula") -> str:
+def read_formula_text(given: str | None, subject: Subject | None = None, option: str = "--formula") -> str:
     """The text of an option: itself, or the content of the file after ``@``. Raises `UsageError`."""
     if not given or not given.strip():
+        known = "" if subject is None else ", ".join(_properties(subject))
         raise UsageError(
             'no formula is given: write one with --formula "AX^5 (x > 1)", name a file with --formula @FILE'
-            + (f", or name a property of the scenario: {known}" if (known := ", ".join(_properties(subject))) else "")
+            + (f", or name a property of the scenario: {known}" if known else "")
         )
+    return read_text(given, option)
+
+
+def read_text(given: str, option: str = "--formula") -> str:
+    """The text itself, or the content of the file after ``@``, which is read once. Raises `UsageError`."""
     if not given.startswith("@"):
         return given
     path = Path(_printable(given[1:], option))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.limits import reading
 from venmas.cli.main import BAD_INPUT, FAULT, SATISFIED, UNKNOWN, VIOLATED
-from venmas.cli.options import Loaded, formula_file, read_formula_text
+from venmas.cli.options import Loaded, formula_file, read_formula_text, read_text
 from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
 from venmas.cli.plural_options import Plural
@@ -54,15 +54,18 @@ def verify_several(
     sweeps = read_sweeps(plural.sweeps, settings)
     try:
         with reading(options["timeout"]) as left:
-            first = load_subject(scenario, {**settings, **sweeps[0]}, networks, plural.formulas)
+            given = _given(plural)
+            signals = (*given, options["initial"], *options["fair"])
+            exact = options["trust"] != "solver"
+            first = load_subject(scenario, {**settings, **sweeps[0]}, networks, signals, exact)
     except LimitError as stop:
         named = [*plural.formulas, *(f"@{path}" for path in plural.formula_lists)] or [""]
         unread = [Result(text, swept=s, reason=stop.reason, message=str(stop)) for s in sweeps for text in named]
         return finished(Results(unread), outputs, quiet)
     rest = left()
-    texts = _texts(plural, first)
-    given = [named for text in plural.formulas for named in formula_file(text)]
-    check_kept(outputs, [*first.files, *given, *(("the formulas", path) for path in plural.formula_lists)])
+    texts = given or [read_formula_text(first.formula, first.subject).strip()]
+    files = [named for text in plural.formulas for named in formula_file(text)]
+    check_kept(outputs, [*first.files, *files, *(("the formulas", path) for path in plural.formula_lists)])
     kinds = set(_kinds(texts, first, options))
     refuse_for_mode(options["mode"], kinds, options["cluster"] is not None, bool(options["invariant"]), tune)
     if isinstance(first, Loaded):
@@ -72,7 +75,7 @@ def verify_several(
         for i, swept in enumerate(sweeps):
             part = rows[i * len(texts) : (i + 1) * len(texts)]
             known = (first, rest) if i == 0 else None
-            loaded, limit = known or loaded_or_told(part, scenario, {**settings, **swept}, networks, options["timeout"])
+            loaded, limit = known or loaded_or_told(part, scenario, {**settings, **swept}, networks, options)
             asked = {**options, "timeout": limit}
             if loaded is not None and not ask_all(part, loaded, asked, tune, search, line):
                 break
@@ -109,16 +112,13 @@ def outputs_of(plural: Plural, written: Mapping[str, str | None], batch: bool = 
     return found
 
 
-def _texts(plural: Plural, loaded: Loaded | Design) -> list[str]:
-    """The formulas, those of files after the others. Raises `UsageError`."""
-    given = plural.formulas
-    if not given and not plural.formula_lists:
-        given = (loaded.formula or "",)
-    texts = [read_formula_text(text, loaded.subject).strip() for text in given]
+def _given(plural: Plural) -> list[str]:
+    """The formulas of the options, those of files after the others. Raises `UsageError`."""
+    texts = [read_formula_text(text).strip() for text in plural.formulas]
     for path in plural.formula_lists:
-        lines = read_formula_text(f"@{path}", loaded.subject, "--formulas").splitlines()
+        lines = read_text(f"@{path}", "--formulas").splitlines()
         texts += [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    if not texts:
+    if not texts and plural.formula_lists:
         raise UsageError(f"--formulas: {plural.formula_lists[0]} has no formula: write one a line")
     return texts
 
@@ -138,15 +138,19 @@ def loaded_or_told(
     scenario: str | None,
     settings: Mapping[str, str],
     networks: str | None,
-    timeout: float | None,
+    options: Mapping[str, Any],
 ) -> tuple[Loaded | Design | None, float | None]:
-    """The scenario with these values, and the seconds that are left; None where there is none, which each row tells."""
+    """The scenario with these values, and the seconds that are left; None where there is none, which each row tells.
+
+    options: of every question.
+    """
     from venmas.engine.results import FAULT as FAULT_REASON
     from venmas.engine.results import REFUSED
 
     try:
-        with reading(timeout) as left:
-            loaded = load_subject(scenario, settings, networks, [row.formula for row in part])
+        with reading(options["timeout"]) as left:
+            signals = (*(row.formula for row in part), options["initial"], *options["fair"])
+            loaded = load_subject(scenario, settings, networks, signals, options["trust"] != "solver")
         return loaded, left()
     except InputError as error:
         reason, message = REFUSED, str(error)
@@ -158,7 +162,7 @@ def loaded_or_told(
         reason, message = FAULT_REASON, f"{type(error).__name__}: {error}"
     for row in part:
         row.reason, row.message = reason, message
-    return None, timeout
+    return None, options["timeout"]
 
 
 def ask_all(

@@ -92,7 +92,7 @@ def command(
         problem = doubt(checks)
         status.update("drawing pictures")
         drawn = report.violated or report.partial
-        drawings, missing = ([], "") if problem or not drawn else _drawings(stored, loaded)
+        drawings, missing = ([], "") if problem or not drawn else _drawings(stored, report, loaded)
         defaults = (
             {p.name: (p.default_text, p.unit, p.help) for p in loaded.scenario.parameters}
             if isinstance(loaded, Loaded)
@@ -169,40 +169,38 @@ def _certificate(
     """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
     from venmas.checker.file import check_claim, read_certificate
     from venmas.checker.format.numbers import CheckError
-    from venmas.cli.claims import asked_of, claimed, told
-    from venmas.model.circuit.nodes import Circuit
+    from venmas.cli.claims import differences
     from venmas.model.system.system import System
-    from venmas.procedures.linear.claim import netlist_of
 
     if loaded is None:
         raise UsageError(f"--check: {checks.undescribed}")
     try:
         header, lines = read_certificate(file, lambda n: ask() if n < 200 or n % 200 == 0 else None)
-        claim, subject = header.claim, loaded.subject
+        subject = loaded.subject
         try:
-            proved = claimed(claim, subject)
+            different = differences(stored, header, subject)
         except FormulaError as error:
-            raise CheckError(0, f"it is about another system: its formula is {claim.formula[:200]}") from error
-        if (proved, claim.semantics) != (told(stored, subject)[0], stored.get("semantics")):
-            text = claim.formula[:200]
-            raise CheckError(0, f"it is about the formula {text}, networks in {claim.semantics} numbers")
-        of, _ = asked_of(stored, subject)
-        if isinstance(of, Circuit) and netlist_of(of)[0] != header.netlist:
-            raise CheckError(0, "it is about another netlist")
+            raise CheckError(0, f"it is about another system: its formula is {header.claim.formula[:200]}") from error
+        if different:
+            text = header.claim.formula[:200]
+            raise CheckError(
+                0, f"it is about the formula {text}, and differs from the result in: {', '.join(different)}"
+            )
         done = check_claim(header, lines, subject if isinstance(subject, System) else None)
         return replace(checks, certificate=done)
     except CheckError as error:
         return replace(checks, refused=f"the check says: {error}")
 
 
-def _drawings(stored: Mapping[str, Any], loaded: Loaded | Design | None) -> tuple[Sequence[Drawing], str]:
+def _drawings(
+    stored: Mapping[str, Any], report: Report, loaded: Loaded | Design | None
+) -> tuple[Sequence[Drawing], str]:
     """The pictures of a result, or why there are none."""
-    from venmas.engine.stored import read_report
     from venmas.report.plot import figures
     from venmas.report.plot.partial import pictures
 
     try:
         system = loaded.system if isinstance(loaded, Loaded) else None
-        return [*figures(stored, system), *pictures(replace(read_report(stored), model=system))], ""
+        return [*figures(stored, system), *pictures(replace(report, model=system))], ""
     except InputError as error:
         return (), f"There are no pictures: {error}"

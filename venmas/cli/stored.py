@@ -65,7 +65,7 @@ def named_elsewhere(origin: object, networks: str | None) -> str:
 
     networks: the folder that the user gave. The reason goes on from the name of the stored file.
     """
-    from venmas.formats.designs import design_names
+    from venmas.formats.designs import NETLISTS, VERILOG, design_names
     from venmas.model.scenario.scenario import bundled_names
 
     told: Mapping[str, Any] = origin if isinstance(origin, dict) else {}
@@ -74,7 +74,7 @@ def named_elsewhere(origin: object, networks: str | None) -> str:
         return "does not say which scenario it is of (a system made in Python): give --scenario"
     if isinstance(scenario, str) and is_jani(scenario):
         return f"is of the JANI model{_quoted(scenario)}: give it with --scenario, its property and policy as before"
-    if isinstance(scenario, str) and Path(scenario).suffix in (".btor2", ".btor", ".sv", ".v"):
+    if isinstance(scenario, str) and Path(scenario).suffix in (*NETLISTS, *VERILOG):
         return f"is of the design{_quoted(scenario)}: give it with --scenario"
     if not isinstance(scenario, str) or scenario not in (*bundled_names(), *design_names()):
         return f"is of the scenario file{_quoted(scenario)}, which is code: if you trust it, give it with --scenario"
@@ -136,7 +136,8 @@ def _texts(stored: Mapping[str, Any]) -> list[str]:
     """Formulas of a result, whose signals a design keeps."""
     asked = stored.get("asked")
     told = asked if isinstance(asked, dict) else {}
-    found = [stored.get("formula"), told.get("initial"), *(told.get("fair") or ())]
+    fair = told.get("fair")
+    found = [stored.get("formula"), told.get("initial"), *(fair if isinstance(fair, list) else ())]
     return [text for text in found if isinstance(text, str) and text]
 
 

@@ -54,11 +54,12 @@ def load_subject(
     asked: Sequence[str] = (),
     exact: bool = True,
 ) -> Loaded | Design:
-    """Subject that a name stands for. asked: texts of formulas. exact: the ranges of a machine are proved gate by gate.
+    """Subject that a name stands for. asked: texts of formulas, whose signals a design keeps.
 
+    exact: the ranges of a machine are proved gate by gate, else by a solver's word.
     Raises `InputError`.
     """
-    from venmas.engine.subjects import is_circuit, load_circuit
+    from venmas.formats.designs import is_circuit
     from venmas.model.scenario.scenario import MachineError
 
     if scenario is None or not is_circuit(scenario):
@@ -68,4 +69,8 @@ def load_subject(
             assert scenario is not None
     if networks is not None:
         raise UsageError(f"--networks: {scenario} is a design, which has none: leave it out")
-    return Design(scenario, load_circuit(scenario, settings, asked=asked, exact=exact), dict(settings))
+    from venmas.engine.subjects import load_circuit
+
+    return Design(
+        scenario, load_circuit(scenario, settings, asked=[text for text in asked if text], exact=exact), dict(settings)
+    )

@@ -29,6 +29,7 @@ from venmas.cli.options import (
     formula_file,
     read_formula_text,
     read_settings,
+    read_text,
     scenario_options,
     verbose_option,
 )
@@ -217,10 +218,11 @@ def command(
 
     formula, begun = formulas[0] if formulas else None, perf_counter()
     try:
-        texts = [text for text in (formula, initial, *fair) if text and not text.startswith("@")]
         with reading(timeout) as left:
-            loaded = load_subject(scenario, read_settings(settings), networks, texts, trust != "solver")
-            text = read_formula_text(formula or loaded.formula, loaded.subject)
+            text = read_text(formula) if formula else ""
+            signals = (text, initial, *fair)
+            loaded = load_subject(scenario, read_settings(settings), networks, signals, trust != "solver")
+            text = text if text.strip() else read_formula_text(formula or loaded.formula, loaded.subject)
             _, asked = read_asked(loaded.subject, text)
     except LimitError as stop:
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)

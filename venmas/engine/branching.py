@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from venmas.answer import Broken, Remaining, Unknown, Violated
 from venmas.budget import BudgetError
-from venmas.checker.forever.check import stays
 from venmas.engine.certificates.establish import Established, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, modes
-from venmas.engine.partial.find import UNTOLD, how_far
+from venmas.engine.partial.partial import UNTOLD
 from venmas.engine.portfolio import Portfolio, bounded_answer, here, limits
 from venmas.engine.report import Verdict
 from venmas.engine.smooth import check_smooth
@@ -49,9 +48,11 @@ class BranchingVerification(Verification[Question]):
         """Note how far an open question came."""
         report = self.report
         if self.read is not None and report.verdict is Verdict.UNKNOWN and report.reason not in UNTOLD:
+            from venmas.engine.partial import find
+
             system, asked, question = self.read
             limit = report.asked.timeout if report.asked else None
-            report.partial = how_far(system, asked, question, self.remaining, limit)
+            report.partial = find.how_far(system, asked, question, self.remaining, limit)
 
     def question(self) -> Question:  # noqa: D102
         system, report, asked = self.system, self.report, self.asked
@@ -145,6 +146,8 @@ class BranchingVerification(Verification[Question]):
         begun, report = self.budget.spent, self.report
         assert self.target is not None
         assert isinstance(answer, Violated)
+        from venmas.checker.forever.check import stays
+
         checked = replay(self.system, self.target, answer.witness, noise=self.chosen, staying=stays)
         report.seconds.replay += self.budget.spent - begun
         if not checked.confirmed:

@@ -10,7 +10,7 @@ from pathlib import Path
 from venmas.budget import Budget, BudgetError
 from venmas.errors import UsageError
 from venmas.formats.btor2.reader import read_btor2
-from venmas.formats.designs import design_names, load_machine
+from venmas.formats.designs import NETLISTS, VERILOG, load_machine
 from venmas.formats.verilog import read_verilog
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.binding import signals
@@ -18,14 +18,8 @@ from venmas.model.circuit.nodes import Circuit
 from venmas.procedures.netlist.ranges import circuit_of
 
 log = logging.getLogger(__name__)
-NETLISTS, VERILOG = (".btor2", ".btor"), (".sv", ".v")
 _TOP = "design.top"
 _NONE: Mapping[str, object] = {}
-
-
-def is_circuit(name: str) -> bool:
-    """Does a name stand for a circuit: a netlist, a design, or a bundled machine?"""
-    return Path(name).suffix in (*NETLISTS, *VERILOG) or name in design_names()
 
 
 def load_circuit(

@@ -14,7 +14,7 @@ from venmas.engine import arguments
 from venmas.engine.branching import BranchingVerification
 from venmas.engine.certificates.establish import Proofs
 from venmas.engine.modes import DEFAULT, Mode, modes
-from venmas.engine.partial.find import kept
+from venmas.engine.partial.partial import kept
 from venmas.engine.report import Asked, Origin, Report, Verdict
 from venmas.engine.tuning import NOTHING, read_tune, shown
 from venmas.engine.verification import Verification

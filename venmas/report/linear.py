@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from venmas.engine.report import Report, Verdict
 from venmas.errors import InputError
 from venmas.formats.asked import read_asked
 from venmas.logic import Linear
-from venmas.logic.automata.automaton import Automaton
-from venmas.logic.automata.hoa import to_dot
-from venmas.logic.automata.translate import refuting
 from venmas.model.show import state_columns
 from venmas.model.system.system import System
 from venmas.model.witness.lasso import Run
 from venmas.model.witness.tree import Value
 from venmas.procedure import Subject
-from venmas.report.automaton_picture import automaton_picture
 from venmas.report.graph_picture import Picture
 from venmas.report.tables import Table
+
+if TYPE_CHECKING:
+    from venmas.logic.automata.automaton import Automaton
 
 _MOST_ROWS, _MOST_COLUMNS = 400, 24
 
@@ -147,6 +147,9 @@ def shown(report: Report, subject: Subject | None) -> Shown | None:
     """The sections of a page; None for results of CTL."""
     if report.kind != Linear.kind:
         return None
+    from venmas.logic.automata.hoa import to_dot
+    from venmas.report.automaton_picture import automaton_picture
+
     system = subject if isinstance(subject, System) else None
     lasso = None if report.lasso is None else run_table(report.lasso, system)
     found = _automaton(report, subject)
@@ -188,6 +191,8 @@ def _automaton(report: Report, subject: Subject | None) -> Automaton | None:
     """The automaton, where the subject is known and still has the names of the formula."""
     if subject is None or report.asked is None:
         return None
+    from venmas.logic.automata.translate import refuting
+
     try:
         _, asked = read_asked(subject, report.formula, report.asked.fair, report.asked.deadlock)
         return refuting(asked.formula, asked.fair) if isinstance(asked, Linear) else None

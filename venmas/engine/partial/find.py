@@ -11,17 +11,15 @@ from typing import TypeAlias, TypeVar
 from venmas.answer import Remaining
 from venmas.budget import Budget, BudgetError, limited
 from venmas.engine.partial.closest import closest
-from venmas.engine.partial.partial import Closest, Partial
+from venmas.engine.partial.partial import Closest, Partial, kept
 from venmas.engine.partial.prefix import Prefixes, proved_until
-from venmas.errors import InputError, Reason
+from venmas.errors import InputError
 from venmas.logic import Always, Bounded, Formula, Globally, Property, Quantifier, nnf
 from venmas.model.evaluation.regions import bounding_box
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box, VariableDecl
 from venmas.question import Question
 
-SHARE, MOST = 0.02, 1.0
-"""Part of the time limit that is kept for it, and the most seconds; without a limit it takes the latter."""
 _BEYOND = 0.25
 """Seconds beyond the limit, so that short ones leave something, too."""
 _TEXT = 0.2
@@ -36,15 +34,6 @@ _SHOWN = 256
 Decls: TypeAlias = Sequence[VariableDecl]
 _Found = TypeVar("_Found")
 _NOTHING: tuple[str, int | None, str] = ("", None, "")
-
-
-UNTOLD = (Reason.INTERRUPTED.value, Reason.MEMORY.value)
-"""Reasons for which nobody waits for it."""
-
-
-def kept(timeout: float | None) -> float:
-    """Seconds of a time limit that are kept."""
-    return MOST if timeout is None else min(MOST, max(0.0, SHARE * timeout))
 
 
 def how_far(

@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from venmas.errors import Reason
+
 Side: TypeAlias = tuple[float, float]
+SHARE, MOST = 0.02, 1.0
+"""Part of the time limit that is kept for it, and the most seconds; without a limit it takes the latter."""
+UNTOLD = (Reason.INTERRUPTED.value, Reason.MEMORY.value)
+"""Reasons for which nobody waits for it."""
+
+
+def kept(timeout: float | None) -> float:
+    """Seconds of a time limit that are kept."""
+    return MOST if timeout is None else min(MOST, max(0.0, SHARE * timeout))
 
 
 @dataclass(frozen=True)

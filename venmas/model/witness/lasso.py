@@ -115,6 +115,10 @@ class Run:
             else:
                 states.append(_each(step, "state", int, where))
                 rest.append((conditions, "", _each(step, "inputs", int, where), _each(step, "signals", int, where)))
+        pairs = zip(states, rest, strict=True)
+        names = {tuple(frozenset(row) for row in (state, one[0], one[2], one[3])) for state, one in pairs}
+        if len(names) > 1:
+            raise UsageError("lasso: each step has values of the same variables, inputs, signals and conditions")
         truth, branches, inputs, signals = (tuple(column) for column in zip(*rest, strict=True))
         widths = _each(data, "widths", int, "lasso")
         if "branch" in steps[0]:
@@ -176,7 +180,9 @@ def replayed(
 def replayed_again(system: System, run: Run, formula: Formula) -> Run | None:
     """The run of a stored result, replayed. None where it shows nothing, or is of another system."""
     numbers = {"": STAYS, **{one.name: at for at, one in enumerate(system.branches)}}
-    if system.smooth or set(run.states[0]) != set(system.variables) or not set(run.branches) <= set(numbers):
+    if system.smooth or len(run.branches) != len(run.states) or not set(run.branches) <= set(numbers):
+        return None
+    if set(run.states[0]) != set(system.variables):
         return None
     first = {name: run.states[0][name] for name in system.variables}
     return replayed(system, first, [numbers[name] for name in run.branches], run.back, formula)
