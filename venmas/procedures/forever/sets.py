@@ -162,11 +162,11 @@ class Stays:
         asking = self._asking
         for one, own in self._points:
             deriving = Deriving(asking, one.system, sets.closed, own.kept, budget, own.closed)
-            found = deriving.derive("init", self._formula)
-            if found is None:
+            derivation = deriving.derive("init", self._formula)
+            if derivation is None:
                 continue
             try:
-                lines = [rule.to_json() for rule in DerivationProof(found, asking.sets).lines(None, budget)]
+                lines = [rule.to_json() for rule in DerivationProof(derivation, asking.sets).lines(None, budget)]
             except IncompleteError:
                 continue
             asking.figures.proved = list(dict(deriving.told[-3:]).items())
