@@ -201,7 +201,22 @@ def test_runs_that_go_on_are_demanded() -> None:
     s = system.integer("s", 0, 4)
     system.branch("up", {s: s + 1}, when=s <= 3)
     formula = parse_ltl("F s >= 1", letters_of(system))
-    assert Globally(EVERY, 0, None, EX(TRUE)) in demanded(system, formula).children
+    about, shown = demanded(system, formula)
+    assert about is system and Globally(EVERY, 0, None, EX(TRUE)) in shown.children
+    about, shown = demanded(system, formula, "stutter")
+    assert len(about.branches) == 2 and Globally(EVERY, 0, None, TRUE) in shown.children
     system.branch("stay", {s: s})
-    assert Globally(EVERY, 0, None, TRUE) in demanded(system, formula).children
-    assert demanded(system, parse_ltl('G "branch up"', letters_of(system))) is FALSE
+    for deadlock in ("error", "stutter"):
+        about, shown = demanded(system, formula, deadlock)  # type: ignore[arg-type]
+        assert about is system and Globally(EVERY, 0, None, TRUE) in shown.children
+    assert demanded(system, parse_ltl('G "branch up"', letters_of(system)))[1] is FALSE
+
+
+def test_noise_under_which_some_branch_is_open_is_no_reason_to_stay() -> None:
+    system = System("gusty")
+    x = system.real("x", 0, 4)
+    gust = system.disturbance("w", -1, 1)
+    system.branch("go", {x: x}, when=x + gust >= 0)
+    formula = parse_ltl("F x >= 1", letters_of(system))
+    about, shown = demanded(system, formula, "stutter")
+    assert about is system and Globally(EVERY, 0, None, EX(TRUE)) in shown.children
