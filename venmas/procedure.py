@@ -187,17 +187,13 @@ class Run:
 class Session(Protocol):
     """Work on a question that can be gone on with.
 
-    One that cuts the initial set has a method `remaining`, which says what of it is not refuted (`Remaining`).
+    One that cuts the initial set has a method `remaining`, which says what of it is not refuted (`Remaining`). One has
+    `struggling`, a Boolean, where more of the same may look like no end, so that others deserve more time.
     """
 
     @property
     def figures(self) -> Figures:
         """What was counted so far."""
-        ...
-
-    @property
-    def struggling(self) -> bool:
-        """Does more of the same look like no end, so that other procedures deserve more time?"""
         ...
 
     def advance(self, budget: Budget) -> Answer | None:
@@ -217,7 +213,9 @@ class Procedure(Protocol[Q_contra]):
     attribute `smooth` that is true; others are not given questions about these either. Nor are they given those whose
     noise may be `chosen`, without an attribute `chooses` that is true. `noisy` is one that draws noise itself
     (`System.disturbances`), for properties without a bound. One of LTL has an attribute `linear` that is true, and is
-    given such questions alone. One that can be tuned has an attribute `options`, a tuple of `Option`.
+    given such questions alone. One that can be tuned has an attribute `options`, a tuple of `Option`. One has a method
+    `eager`, with the arguments of `accepts`, where some questions are not worth seconds before the main procedure of a
+    portfolio makes its first long step.
     """
 
     name: str
@@ -230,10 +228,6 @@ class Procedure(Protocol[Q_contra]):
 
         All procedures of a stage are asked before one works, so that what may take long belongs to `Session.advance`.
         """
-        ...
-
-    def eager(self, question: Q_contra, run: Run) -> bool:
-        """Is it worth some seconds before the main procedure of a portfolio makes its first long step?"""
         ...
 
     def start(self, question: Q_contra, run: Run) -> Session:

@@ -25,7 +25,7 @@ from venmas.answer import Answer, Broken, Proof, Proved
 from venmas.budget import Budget, limited
 from venmas.checker.file import check_claim, opened
 from venmas.engine.certificates.file import claimed, header
-from venmas.engine.modes import DEFAULT_LINEAR, modes
+from venmas.engine.modes import DEFAULTS, modes
 from venmas.engine.portfolio import Portfolio
 from venmas.errors import InputError
 from venmas.logic import Deadlock, Linear
@@ -60,7 +60,7 @@ def decided(question: LinearQuestion) -> Answer:
     """The answer of the default mode. Raises `ModelError`."""
     budget = Budget(20)
     with limited(budget), Run() as run:
-        return Portfolio(modes()[DEFAULT_LINEAR], run, budget, None).settle(question)
+        return Portfolio(modes()[DEFAULTS["linear"]], run, budget, None).settle(question)
 
 
 def accepts(lines: Lines, system: System) -> bool:

@@ -16,13 +16,13 @@ from time import process_time
 
 import numpy as np
 
+from tests.random_queries import random_policy, random_queries
 from venmas.procedures.predicate_abstraction.states.points import enumerated, row_values
 from venmas.procedures.predicate_abstraction.states.policy import Policy
 from venmas.procedures.predicate_abstraction.states.queries import FREE, Queries, QueryEngine
 from venmas.runtime.blas import on_one_thread
 from venmas.solvers import get_solver
 from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder
-from venmas.testing.queries import random_policy, random_queries
 
 SIZES = (16, 32, 64, 128)
 SOLVERS = ("highs", "gurobi")

@@ -9,14 +9,14 @@ from math import lcm
 import numpy as np
 import pytest
 
+from tests.checker import affine_pass
+from tests.checker.affine_pass import Rectified, check_box, forward
 from tests.checker.affine_programs import in_integers, points, random_boxes, random_program, random_weights
-from venmas.checker.affine import reference
 from venmas.checker.affine.batch import Batch
 from venmas.checker.affine.compiled import Compiled
+from venmas.checker.affine.definition import ROW_BITS, SLOPE_BITS
 from venmas.checker.affine.products import Factor, floor_product, scaled_down
-from venmas.checker.affine.reference import check_box, forward
 from venmas.checker.affine.scaled import UnscaledError, scaled
-from venmas.checker.affine.units import ROW_BITS, SLOPE_BITS, Rectified
 from venmas.model.transform.program import INPUTS, OR, Group, Program, ProgramLayer, Row
 
 
@@ -64,7 +64,7 @@ def test_forms_and_bounds_enclose_exact_values(
     first: int, slopes: str, scales: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if slopes == "any":
-        monkeypatch.setattr(reference, "RECTIFIED", AnySlope(np.random.default_rng(first)))
+        monkeypatch.setattr(affine_pass, "RECTIFIED", AnySlope(np.random.default_rng(first)))
     assert sum(_enclosed(np.random.default_rng(seed), scales) for seed in range(first, first + 10)) > 20
 
 

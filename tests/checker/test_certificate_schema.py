@@ -19,7 +19,7 @@ from experiments.certificates.liveness import OWN, stored
 from tests.checker import format_docs
 from tests.checker.corpus import BUNDLED, certificates, question
 from tests.checker.proofs import about, claiming
-from venmas.checker.file import check_certificate
+from venmas.checker.file import KINDS, NETLIST, check_certificate
 from venmas.checker.format.fields import MisfitError
 from venmas.checker.format.rule import RULES, Rule
 from venmas.engine.certificates.file import write
@@ -39,6 +39,12 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_results_of_checks_name_every_kind():
+    check = (Path(__file__).parents[2] / "docs/check.schema.json").read_text()
+    listed = ", ".join(f'"{kind}"' for kind in (*KINDS, NETLIST))
+    assert f'"enum": [{listed}]' in check
 
 
 def assert_schema_has(registry: Mapping[str, type[Rule]]) -> None:

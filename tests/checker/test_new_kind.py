@@ -65,7 +65,7 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second: the kind is known."""
-    kinds = {**file.KINDS, "whole-box": file.Kind("always", frozenset({"inside"}), check_box)}
+    kinds = {**file.KINDS, "whole-box": file.Kind(("always",), frozenset({"inside"}), check_box)}
     monkeypatch.setattr(file, "KINDS", kinds)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.checker.mutants import another_claim
 from tests.checker.proofs import Certified, is_violated, refusal
+from tests.random_loops import random_loop
 from venmas.answer import IncompleteError
 from venmas.checker.affine.scaled import UnscaledError
 from venmas.checker.affine.tree import AXES, DIGITS, BrokenTreeError, cut, leaves
@@ -33,7 +34,6 @@ from venmas.nn.network import relu_network
 from venmas.procedures.branch_and_bound.certificate import SplitTrees, proof
 from venmas.procedures.branch_and_bound.tree import Recorder, Tree
 from venmas.question import Question
-from venmas.testing.loops import random_loop
 
 
 def question_of(system: System, text: str) -> Question:

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
+from tests.operands import random_boxes
 from venmas.checker.flowpipes.forms import Form, Forms, not_negative
 from venmas.checker.flowpipes.networks import apply_network
 from venmas.checker.flowpipes.univariate import SLOPE_BITS, OutsideError, relaxed
 from venmas.model.evaluation.elementary.registry import FUNCTIONS
 from venmas.nn import Network
 from venmas.nn.network import Layer
-from venmas.testing.smooth import random_boxes
 
 BITS = 60
 

@@ -39,6 +39,13 @@ def build(networks, top):
 '''
 
 
+def test_a_machine_is_built_once(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MACHINE.replace("    return m\n", '    print("MADE")\n    return m\n'))
+    result = ask("--scenario", path, "--formula", "top")
+    assert "satisfied" in result.output and result.output.count("MADE") == 1
+
+
 def ask(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["verify", *map(str, arguments)])
 

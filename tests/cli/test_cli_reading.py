@@ -166,3 +166,18 @@ def test_what_is_left_of_a_limit() -> None:
         time.sleep(0.02)
     with pytest.raises(LimitError, match="s was reached; --timeout"), limits(0.01, None):
         time.sleep(0.2)
+
+
+def test_the_timer_that_the_process_had_is_given_back() -> None:
+    rang = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.3, 50)
+    try:
+        with limits(60, None):
+            time.sleep(0.5)
+        time.sleep(0.1)
+        left, period = signal.getitimer(signal.ITIMER_REAL)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert rang and left > 40 and period == 50

@@ -53,7 +53,7 @@ def test_a_mode_prints_what_is_its_own(mode: str, question: tuple[str, ...], tmp
     done = run(*question, "--mode", mode, "--json", str(path))
     assert done.exit_code in (0, 10), done.output
     shown = figures(done.stdout)
-    procedures = {turn.procedure for stage in MODES[mode].stages for turn in stage}
+    procedures = MODES[mode].procedures
     stored = json.loads(path.read_text())
     SCHEMA.validate(stored)
     assert stored["decided_by"] in procedures
@@ -103,7 +103,7 @@ def test_a_mode_for_ever_prints_what_is_its_own(mode: str, formula: str, status:
     assert done.exit_code == status, done.output
     shown, stored = figures(done.stdout), json.loads(path.read_text())
     SCHEMA.validate(stored)
-    procedures = {turn.procedure for stage in MODES[mode].stages for turn in stage}
+    procedures = MODES[mode].procedures
     assert {p["name"] for p in stored["procedures"]} == procedures and stored["decided_by"] in procedures
     assert not any(word in done.stdout for word in OF_PROGRAMS) and stored["solver"] == []
     general = {"mode", "decided by", "workers", "seconds", "peak memory"}

@@ -377,6 +377,15 @@ def test_options_that_do_not_go_with_a_cluster(options: dict[str, object], messa
         verify(CORPUS[0].system(), CORPUS[0].formula, cluster="local:2", **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("mode", [None, "adaptive", "linear"])
+def test_ltl_is_decided_on_one_machine_whatever_the_mode(mode: str | None) -> None:
+    system = CORPUS[0].system()
+    letter = next(iter(system.variables))
+    with pytest.raises(UsageError, match=r"^[^:]*: leave the (cluster|mode) out") as refused:
+        verify(system, f"G F {letter} >= 0", cluster="local:2", mode=mode)
+    assert "choose" not in str(refused.value) and "linear" not in str(refused.value).partition(": ")[2]
+
+
 def test_no_worker_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "PATIENCE", 1.0)
     with (

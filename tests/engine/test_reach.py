@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import venmas.engine.reach.reach as engine
 from tests.procedures.reachability.test_graph import grid_states, grid_system
+from tests.random_loops import random_loop
 from venmas import System, load_scenario, reach
 from venmas.budget import Budget
 from venmas.engine.reach.runs import farthest, sampled
@@ -24,7 +25,6 @@ from venmas.nn import relu_network
 from venmas.procedures.reach import Layer
 from venmas.procedures.reach_registry import SOURCES, sources_for
 from venmas.testing import adversarial_systems, finite_systems, initial_states, systems
-from venmas.testing.loops import random_loop
 
 STEPS = 4
 

@@ -98,7 +98,7 @@ def a_solver(house: House) -> None:
 def a_procedure(house: House) -> None:
     made = {path for path, text in house.source.items() if PROCEDURE.search(text)}
     assert made - {"procedure.py", "procedures/linear/procedure.py"} == set(map(module_path, house.procedures.values()))
-    turns = {turn.procedure for mode in house.modes.values() for stage in mode.stages for turn in stage}
+    turns = set().union(*(mode.procedures for mode in house.modes.values()))
     assert turns == set(house.procedures)
     for name, place in house.procedures.items():
         path = module_path(place)

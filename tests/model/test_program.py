@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.random_loops import random_loop
 from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, clip, where
 from venmas.model.evaluation.regions import contains
@@ -14,7 +15,6 @@ from venmas.model.transform.program import INPUTS, Program
 from venmas.model.transform.unroll import unroll
 from venmas.model.witness.build import satisfies
 from venmas.nn import Layer, Network, relu_network
-from venmas.testing.loops import random_loop
 
 pytestmark = pytest.mark.quick
 

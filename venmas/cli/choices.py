@@ -65,11 +65,11 @@ def solver_choices() -> tuple[str, ...]:
 
 def mode_help() -> str:
     """What the modes are."""
-    from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, modes
+    from venmas.engine.modes import DEFAULT, DEFAULTS, modes
 
     needing = listed([name for name, mode in modes().items() if mode.solver])
     told = described({name: mode.help for name, mode in modes().items()})
-    defaults = f"{DEFAULT}; {DEFAULT_UNBOUNDED} for formulas without a bound"
+    defaults = f"{DEFAULT}; {DEFAULTS['unbounded']} for formulas without a bound"
     return f"{told}. A solver is needed by {needing}.  [default: {defaults}]"
 
 

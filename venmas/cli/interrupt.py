@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from time import monotonic
 from traceback import walk_stack
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -68,7 +69,7 @@ def interruptible(status: int = 20) -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    alarm = signal.getsignal(signal.SIGALRM)
+    alarm, timer, begun = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL), monotonic()
     hook, sys.unraisablehook = sys.unraisablehook, dropped
     # the interpreter, as it ends, gives up handlers but goes on ignoring what is ignored; the first to register is last
     atexit.register(ignore)
@@ -83,10 +84,17 @@ def interruptible(status: int = 20) -> Iterator[None]:
         if repeated:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, alarm)
+            rearm(timer, begun)
         if not asked:
             atexit.unregister(ignore)
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def rearm(timer: tuple[float, float], since: float) -> None:
+    """Give the process the timer back (`signal.setitimer`) that it had at a time."""
+    left, period = timer
+    signal.setitimer(signal.ITIMER_REAL, max(left - (monotonic() - since), _AGAIN) if left else 0.0, period)
 
 
 def _root(error: BaseException) -> BaseException:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import click
 
+from venmas.cli.interrupt import rearm
 from venmas.cli.options import Positive
 from venmas.errors import LimitError
 
@@ -125,9 +126,11 @@ def limits(timeout: float, memory: int | None, when: str = "") -> Iterator[Calla
         if timed:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, before)
+            rearm(timer, begun_at)
 
     timed = threading.current_thread() is threading.main_thread()
     if timed:
+        timer, begun_at = signal.setitimer(signal.ITIMER_REAL, 0.0), monotonic()
         before = signal.signal(signal.SIGALRM, on_timer)
     try:
         try:

@@ -103,14 +103,7 @@ def command(
 
     with ProgressLine(wanted=not quiet, tell=tell) as line:
         found = reach(
-            loaded.system,
-            steps,
-            directions,
-            timeout=left(),
-            memory=memory,
-            runs=runs,
-            seed=seed,
-            progress=line.update,
+            loaded.system, steps, directions, timeout=left(), memory=memory, runs=runs, seed=seed, progress=line.update
         )
     failed = store_json(json_path, found.to_json(), "--json")
     if plot_path is not None:

@@ -23,7 +23,8 @@ from venmas.errors import FormulaError, InputError, LimitError, ModelError, Usag
 
 if TYPE_CHECKING:
     from venmas.engine.report import Report
-    from venmas.report import Checks, Drawing
+    from venmas.report import Checks
+    from venmas.report.plot.figures import Picture
 
 log = logging.getLogger(__name__)
 
@@ -194,7 +195,7 @@ def _certificate(
 
 def _drawings(
     stored: Mapping[str, Any], report: Report, loaded: Loaded | Design | None
-) -> tuple[Sequence[Drawing], str]:
+) -> tuple[Sequence[Picture], str]:
     """The pictures of a result, or why there are none."""
     from venmas.report.plot import figures
     from venmas.report.plot.partial import pictures

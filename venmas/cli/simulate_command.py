@@ -140,8 +140,9 @@ def _plan(system: System, names: Sequence[str], steps: int | None) -> list[int |
 def _starts(system: System, fixed: dict[str, str], rng: np.random.Generator, count: int) -> list[dict[str, Fraction]]:
     """Random initial states with the fixed values. Raises `UsageError` where there are none."""
     from venmas.errors import InputError
-    from venmas.logic.linear import Comparison, LinearExpr, Relation, as_fraction
+    from venmas.logic.linear import Comparison, as_fraction
     from venmas.model.evaluation.regions import sample_initial
+    from venmas.model.system.initial import equation
     from venmas.model.system.naming import missing
 
     extra: list[Comparison] = []
@@ -156,7 +157,7 @@ def _starts(system: System, fixed: dict[str, str], rng: np.random.Generator, cou
             value = labels[text.strip()] if text.strip() in labels else as_fraction(text)
         except InputError as error:
             raise UsageError(f"--initial {name}={text}: {error}; as in --initial {name}=1.5") from error
-        extra.append(Comparison(LinearExpr.variable(name) - LinearExpr((), value), Relation.EQ))
+        extra.append(equation(name, value))
     found = sample_initial(system, rng, count, tuple(extra))
     if len(found) < count:
         given = ", ".join(f"{n} = {t}" for n, t in fixed.items())

@@ -62,15 +62,20 @@ def load_subject(
     from venmas.formats.designs import is_circuit
     from venmas.model.scenario.scenario import MachineError
 
+    machine = None
     if scenario is None or not is_circuit(scenario):
         try:
             return load(scenario, settings, networks)
-        except MachineError:
+        except MachineError as error:
             assert scenario is not None
+            machine = error.machine
     if networks is not None:
         raise UsageError(f"--networks: {scenario} is a design, which has none: leave it out")
-    from venmas.engine.subjects import load_circuit
+    from venmas.budget import Budget
+    from venmas.engine.subjects import load_circuit, of_machine
 
-    return Design(
-        scenario, load_circuit(scenario, settings, asked=[text for text in asked if text], exact=exact), dict(settings)
-    )
+    if machine is None:
+        circuit = load_circuit(scenario, settings, asked=[text for text in asked if text], exact=exact)
+    else:
+        circuit = of_machine(machine, scenario, Budget(None), exact)
+    return Design(scenario, circuit, dict(settings))

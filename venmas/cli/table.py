@@ -111,28 +111,22 @@ def refuse_for_mode(
 
     named: the mode, None where the kind of a property decides. inductive: a set of states is given that proves them.
     """
-    from venmas.engine.modes import DEFAULT, DEFAULT_LINEAR, DEFAULT_UNBOUNDED, MODES, modes
+    from venmas.engine.modes import DEFAULT, DEFAULTS, MODES, modes
     from venmas.engine.tuning import check_read
 
     left_open = named is None and not cluster
-    defaults = {"linear": DEFAULT_LINEAR, "always": DEFAULT_UNBOUNDED, "unbounded": DEFAULT_UNBOUNDED}
     kinds = set(kinds)
     if "linear" not in kinds:
         refuse("ltl", "the formula is of CTL, or about one state", "ask a formula such as G F p")
-    names = {named or (defaults.get(kind, DEFAULT) if left_open else DEFAULT) for kind in kinds}
+    names = {named or (DEFAULTS[kind] if left_open else DEFAULT) for kind in kinds}
     if names and names <= modes().keys():
         check_read(tune, [modes()[name] for name in sorted(names)], inductive)
     if not names or not names <= MODES.keys():  # what procedures of other packages read is theirs to say
         return
     chosen = [MODES[name] for name in sorted(names)]
-    turns = {turn.procedure for mode in chosen for stage in mode.stages for turn in stage}
+    turns = set[str]().union(*(mode.procedures for mode in chosen))
     told = f"mode {' and '.join(mode.name for mode in chosen)}"
-    if not turns & {
-        "mono",
-        "comp-seq",
-        "comp-par",
-        "k-induction",
-    }:  # k-induction asks bounded questions of all procedures
+    if not turns & {"mono", "comp-seq", "comp-par", "k-induction"}:  # the last asks bounded questions of all
         refuse("programs", f"{told} makes none")
     if not any(mode.workers for mode in chosen):
         refuse("workers", f"{told} works on one")

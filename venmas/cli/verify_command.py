@@ -60,25 +60,10 @@ log = logging.getLogger(__name__)
     help="A formula, a file with one, or the name of a property of the scenario; repeatable.",
 )
 @plural_options
+@click.option("--mode", cls=Told, type=Named(mode_names), tell=mode_help)
+@click.option("--trust", type=click.Choice(tuple(TRUSTS)), default="auto", show_default=True, help=TRUST_HELP)
 @click.option(
-    "--mode",
-    cls=Told,
-    type=Named(mode_names),
-    tell=mode_help,
-)
-@click.option(
-    "--trust",
-    type=click.Choice(tuple(TRUSTS)),
-    default="auto",
-    show_default=True,
-    help=TRUST_HELP,
-)
-@click.option(
-    "--semantics",
-    type=click.Choice(tuple(SEMANTICS)),
-    default="real",
-    show_default=True,
-    help=SEMANTICS_HELP,
+    "--semantics", type=click.Choice(tuple(SEMANTICS)), default="real", show_default=True, help=SEMANTICS_HELP
 )
 @click.option(
     "--invariant",
@@ -100,10 +85,7 @@ log = logging.getLogger(__name__)
     help=f"State of a system without successor, for LTL. {described(DEADLOCKS)}.",
 )
 @click.option(
-    "--initial",
-    metavar="CONDITION",
-    default="",
-    help="What holds of registers in initial states, too (designs).",
+    "--initial", metavar="CONDITION", default="", help="What holds of registers in initial states, too (designs)."
 )
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
 @click.option(

@@ -11,7 +11,7 @@ from venmas.answer import Broken, Remaining, Unknown, Violated
 from venmas.budget import BudgetError
 from venmas.engine.certificates.establish import Established, establish
 from venmas.engine.journal import Journal
-from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, modes
+from venmas.engine.modes import DEFAULT, DEFAULTS, modes
 from venmas.engine.partial.partial import UNTOLD
 from venmas.engine.portfolio import Portfolio, bounded_answer, here, limits
 from venmas.engine.report import Verdict
@@ -83,7 +83,7 @@ class BranchingVerification(Verification[Question]):
     def _fit(self, asked: Branching) -> None:
         """Take a mode that takes the property. Raises `FormulaError` and `UsageError` where the named one does not."""
         if self.left_open and asked.kind not in self.mode.kinds:
-            self.mode = modes()[DEFAULT_UNBOUNDED]
+            self.mode = modes()[DEFAULTS[asked.kind]]
             self.report.mode = self.mode.name
         if self.mode.kinds == (Linear.kind,):
             raise UsageError(

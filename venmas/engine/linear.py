@@ -11,7 +11,7 @@ from venmas.answer import Broken, Proved, Violated
 from venmas.engine.certificates.establish import Established
 from venmas.engine.certificates.linear import establish_linear
 from venmas.engine.journal import Journal
-from venmas.engine.modes import DEFAULT, DEFAULT_LINEAR, modes
+from venmas.engine.modes import DEFAULT, DEFAULTS, modes
 from venmas.engine.portfolio import Portfolio, bounded_answer, here
 from venmas.engine.report import AutomatonSize
 from venmas.engine.tuning import check_read
@@ -40,12 +40,14 @@ class LinearVerification(Verification[LinearQuestion]):
 
     def question(self) -> LinearQuestion:  # noqa: D102
         if self.left_open:
-            self.mode = modes()[DEFAULT_LINEAR]
+            self.mode = modes()[DEFAULTS[self.asked.kind]]
             self.report.mode = self.mode.name
+        if self.settings.cluster is not None:
+            raise UsageError(f"{self.asked.text[:200]} is of LTL, which one machine decides: leave the cluster out")
         if self.asked.kind not in self.mode.kinds:
             raise UsageError(
                 f"mode {self.mode.name} is for formulas of CTL, and {self.asked.text[:200]} is one of LTL: leave the "
-                f"mode out, or name {DEFAULT_LINEAR}"
+                f"mode out, or name {DEFAULTS[self.asked.kind]}"
             )
         check_read(self.settings.tune, [self.mode], inductive=False)
         learner, anywhere = LEARNER.of(self.settings), FROM.of(self.settings) == "all"

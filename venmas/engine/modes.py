@@ -63,6 +63,11 @@ class Mode:
     resort: bool = False
     kinds: tuple[str, ...] = ("bounded",)
 
+    @property
+    def procedures(self) -> set[str]:
+        """Names of all that have a turn."""
+        return {turn.procedure for stage in self.stages for turn in stage}
+
 
 ADAPTIVE = Mode(
     "adaptive",
@@ -134,10 +139,9 @@ _MODES = (
         kinds=("linear",),
     ),
 )
-DEFAULT, DEFAULT_UNBOUNDED, DEFAULT_LINEAR = "adaptive", "invariant", "linear"
-"""Modes where none is named: of formulas with bounds, of formulas without one, and of LTL."""
-
-
+DEFAULT = "adaptive"
+DEFAULTS = {"bounded": DEFAULT, "always": "invariant", "unbounded": "invariant", "linear": "linear"}
+"""Modes where none is named, by the kind of property."""
 MODES: dict[str, Mode] = {mode.name: mode for mode in _MODES}
 """Ours, by name."""
 

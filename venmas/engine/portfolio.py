@@ -9,7 +9,7 @@ from time import monotonic
 
 from venmas.answer import BASES, Answer, Figures, Proved, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Shares, limited
-from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
+from venmas.engine.modes import DEFAULTS, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.system.disturbances import noise_of
@@ -144,7 +144,7 @@ class Portfolio:
         seconds = max(1.0, self.budget.spent) if bounded else max(0.2, self.budget.spent / 2)
         part = self.budget.within(seconds) if self.mode.resort or not bounded else self.main
         try:
-            mode = self.mode if bounded else MODES[DEFAULT_UNBOUNDED]  # a mode for AG p alone does not take it
+            mode = self.mode if bounded else MODES[DEFAULTS["unbounded"]]  # a mode for AG p alone does not take it
             found = Portfolio(mode, self.run, part, part.left).decide(question.deadlocks)
         except BudgetError as error:
             if error.reason is not Reason.TIME:
@@ -318,7 +318,8 @@ class _Stage:
         raise AssertionError("the main procedure ends")
 
     def _eager(self, turn: Turn) -> bool:
-        return get_procedure(turn.procedure).eager(self.question, self.portfolio.run)
+        eager = getattr(get_procedure(turn.procedure), "eager", None)
+        return eager is None or bool(eager(self.question, self.portfolio.run))
 
     def _others(self, number: int, eager: set[str]) -> Answer | None:
         """A turn of all but the main one; number: of the turn."""
@@ -331,7 +332,7 @@ class _Stage:
                 continue
             if number == 1:
                 self.shares.grant(name, turn.then)
-            if number >= 2 and self.sessions[self.main.procedure].struggling and turn.lead:
+            if number >= 2 and turn.lead and getattr(self.sessions[self.main.procedure], "struggling", False):
                 self.shares.double(name)
             session = self.sessions[name]
             answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023

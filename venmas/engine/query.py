@@ -149,12 +149,7 @@ class _Run:
         self.report.notes.append(f"{why}: a mixed-integer program is asked")
         left = None if self.budget.left is None else max(0.01, self.budget.left)
         try:
-            found = verify(
-                query_system(self.network, case.boxes),
-                AX(Not(case.condition)),
-                mode="mono",
-                timeout=left,
-            )
+            found = verify(query_system(self.network, case.boxes), AX(Not(case.condition)), mode="mono", timeout=left)
         except ModelError as error:  # of `query_system`, as other systems have no such limits
             self.report.verdict, self.report.reason = "unknown", f"inputs or outputs are too large: {error}"
             return False

@@ -17,7 +17,7 @@ def check_smooth(system: System, asked: Branching, mode: Mode, semantics: Semant
     if not system.smooth:
         return
     why = f"system {system.name!r} is not piecewise linear ({system.smooth})"
-    takes = any(takes_smooth(get_procedure(t.procedure)) for s in mode.stages for t in s)
+    takes = any(takes_smooth(get_procedure(name)) for name in mode.procedures)
     if not isinstance(asked, Bounded) and not takes:
         units = ", or train the network with ReLU units" if " units" in system.smooth else ""
         raise UsageError(

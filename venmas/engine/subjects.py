@@ -14,6 +14,7 @@ from venmas.formats.designs import NETLISTS, VERILOG, load_machine
 from venmas.formats.verilog import read_verilog
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.binding import signals
+from venmas.model.circuit.machine import Machine
 from venmas.model.circuit.nodes import Circuit
 from venmas.procedures.netlist.ranges import circuit_of
 
@@ -50,9 +51,13 @@ def load_circuit(
         for warning in found.warnings:
             log.warning("%s", warning)
         return replace(found.circuit, title=given)
-    machine = load_machine(given, **settings)
+    return of_machine(load_machine(given, **settings), given, budget, exact)
+
+
+def of_machine(machine: Machine, title: str, budget: Budget, exact: bool) -> Circuit:
+    """The circuit of a machine, its ranges proved; exact: gate by gate. Raises `InputError`."""
     try:
         circuit = circuit_of(machine, budget, exact)
     except BudgetError as error:
-        raise UsageError(f"{given}: the ranges of its registers are not proved: {error}; give it more time") from error
-    return replace(circuit, title=given, properties=dict(machine.properties))
+        raise UsageError(f"{title}: the ranges of its registers are not proved: {error}; give it more time") from error
+    return replace(circuit, title=title, properties=dict(machine.properties))

@@ -60,9 +60,9 @@ def check_read(tune: Mapping[str, Any], chosen: Iterable[Mode], inductive: bool)
     if not tune:
         return
     chosen = list(chosen)
-    turns = {turn.procedure for mode in chosen for stage in mode.stages for turn in stage}
+    turns = set[str]().union(*(mode.procedures for mode in chosen))
     if _ASKING in turns:
-        turns |= {turn.procedure for stage in modes()[DEFAULT].stages for turn in stage}
+        turns |= modes()[DEFAULT].procedures
     lacking = {"predicate-abstraction"} & turns if inductive else set()
     known = options(sorted(turns - lacking))
     unread = [key for key in tune if key not in known]

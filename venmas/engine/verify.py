@@ -217,10 +217,9 @@ def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
         from venmas.solvers.cluster.mapper import check_address
 
         if not known[name].cluster:
-            raise UsageError(
-                f"mode {name} does not work on a cluster: choose one of "
-                f"{', '.join(n for n, mode in known.items() if mode.cluster)}, or leave the cluster out"
-            )
+            others = ", ".join(n for n, mode in known.items() if mode.cluster)
+            choose = "" if known[name].kinds == (Linear.kind,) else f"choose one of {others}, or "
+            raise UsageError(f"mode {name} does not work on a cluster: {choose}leave the cluster out")
         if workers is not None:
             raise UsageError(
                 "a number of workers is for this machine alone; a cluster has those that are connected to it, and "

@@ -29,10 +29,7 @@ def to_vcd(run: Run, design: str = "") -> str:
         "signals": [(name, run.widths[name], [run.signals[at][name] for at in order]) for name in run.signals[0]],
         "property": [(name, 1, [int(run.conditions[at][name]) for at in order]) for name in run.conditions[0]],
     }
-    lines = [
-        f"$comment {_one_word(design, 200) or 'a run'}: {comment} $end",
-        "$timescale 1 ns $end",
-    ]
+    lines = [f"$comment {_one_word(design, 200) or 'a run'}: {comment} $end", "$timescale 1 ns $end"]
     signals: list[tuple[str, int, list[int]]] = []
     for scope, columns in scopes.items():
         if columns:

@@ -114,6 +114,23 @@ def _most(rows: Sequence[Row], size: int) -> tuple[dict[int, Q], tuple[Q, ...], 
         used.append(values.index(value))
 
 
+def exchange(table: list[list[Q]], goal: list[Q], leaving: int, entering: int) -> None:
+    """Exchange the variable of a row of a dictionary for that of a column, in the goal, too."""
+    ask()
+    by = table[leaving][entering]
+    new = [-c / by for c in table[leaving]]
+    new[entering] = 1 / by
+    table[leaving] = new
+    for other in [*(row for place, row in enumerate(table) if place != leaving), goal]:
+        c = other[entering]
+        if c:
+            for column, value in enumerate(new):
+                if column == entering:
+                    other[column] = c * value
+                elif value:
+                    other[column] += c * value
+
+
 def _greatest(rows: Sequence[Row], size: int) -> tuple[dict[int, Q], tuple[Q, ...], Q] | None:
     """Maximise t with ``row >= t`` for all rows: the weights of its dual (sum 1), a best point, and t.
 
@@ -128,17 +145,7 @@ def _greatest(rows: Sequence[Row], size: int) -> tuple[dict[int, Q], tuple[Q, ..
     goal = [rational(0)] * (size + 1) + [rational(1)]
 
     def pivot(row: int, column: int) -> None:
-        ask()
-        old = table[row]
-        by = old[column]
-        new = [-c / by for c in old]
-        new[column] = 1 / by
-        table[row] = new
-        for other in [*(t for i, t in enumerate(table) if i != row), goal]:
-            c = other[column]
-            if c:
-                for j, n in enumerate(new):
-                    other[j] = c * n if j == column else other[j] + c * n
+        exchange(table, goal, row, column)
         basis[row], columns[column - 1] = columns[column - 1], basis[row]
 
     # t enters first, at the row that is least at x = 0: every slack is then non-negative

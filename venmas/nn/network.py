@@ -25,8 +25,7 @@ refuses what is neither ReLU nor the identity, until it is taught.
    through them: venmas/procedures/branch_and_bound/gradient.py.
 9. The checker, which is independent: venmas/checker/exact/networks.py; tables: venmas/checker/fixed_point/networks.py;
    words: venmas/checker/inductive/zonotopes.py; trees: venmas/checker/affine/scaled.py, venmas/checker/affine/batch.py,
-   venmas/checker/affine/reference.py, venmas/checker/affine/compiled.py, venmas/checker/affine/units.py,
-   venmas/checker/goals/trees.py.
+   venmas/checker/affine/compiled.py, venmas/checker/goals/trees.py.
 """
 
 from __future__ import annotations

@@ -107,10 +107,7 @@ _WINDOW = {
     "pads": _ANY_INTS,
     "strides": _ANY_INTS,
 }
-_CONV = _WINDOW | {
-    "dilations": _ANY_INTS,
-    "group": _either(1, refusal="groups are not supported: expected group 1")(1),
-}
+_CONV = _WINDOW | {"dilations": _ANY_INTS, "group": _either(1, refusal="groups are not supported: expected group 1")(1)}
 _POOL = _WINDOW | {"kernel_shape": Attribute(INTS, needed=True)}
 _CEIL = {"ceil_mode": _either(0, refusal="windows that reach beyond the padding are not supported: expected 0")(0)}
 _AVERAGE = _POOL | {"count_include_pad": _FLAG(0)}

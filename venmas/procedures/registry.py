@@ -37,7 +37,7 @@ PROCEDURES = {
 
 
 _PROCEDURES: plugins.Registry[Procedure[Any]] = plugins.Registry(
-    "procedure", plugins.PROCEDURES, PROCEDURES, plugins.has("name", "help", "accepts", "eager", "start")
+    "procedure", plugins.PROCEDURES, PROCEDURES, plugins.has("name", "help", "accepts", "start")
 )
 
 

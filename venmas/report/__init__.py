@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from venmas.report.page import Checks, Drawing, Source, cautions, doubt, html_page
+    from venmas.report.page import Checks, Source, cautions, doubt, html_page
 
-__all__ = ["Checks", "Drawing", "Source", "cautions", "doubt", "html_page"]
+__all__ = ["Checks", "Source", "cautions", "doubt", "html_page"]
 
 
 def __getattr__(name: str) -> Any:

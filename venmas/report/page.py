@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from venmas._version import __version__
 from venmas.checker.format.lines import Checked
@@ -42,26 +42,9 @@ from venmas.report.words import REASONS, SIGNS, basis, meaning, remedies, where
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from venmas.report.plot.figures import Picture
+
 _MOST_TEXT = 8000
-
-
-class Drawing(Protocol):
-    """A picture: an SVG document, its title, and what it shows, in words."""
-
-    @property
-    def title(self) -> str:
-        """The title."""
-        ...
-
-    @property
-    def alt(self) -> str:
-        """What it shows."""
-        ...
-
-    @property
-    def svg(self) -> str:
-        """The document."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -119,7 +102,7 @@ def html_page(
     subject: Subject | None,
     source: Source,
     checks: Checks,
-    drawings: Sequence[Drawing] = (),
+    drawings: Sequence[Picture] = (),
     no_drawings: str = "",
     defaults: Mapping[str, tuple[str, str, str]] | None = None,
 ) -> str:

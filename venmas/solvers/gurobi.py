@@ -77,10 +77,7 @@ class Gurobi(BaseSolver):
             model.Params.SolutionLimit = 1
         types = {Kind.CONTINUOUS: "C", Kind.INTEGER: "I", Kind.BINARY: "B"}
         x = model.addMVar(
-            program.variables,
-            lb=program.lower,
-            ub=program.upper,
-            vtype=[types[Kind(kind)] for kind in program.kinds],
+            program.variables, lb=program.lower, ub=program.upper, vtype=[types[Kind(kind)] for kind in program.kinds]
         ).tolist()
         for row in range(program.rows):
             columns, coefficients = row_terms(program, row)

@@ -10,6 +10,7 @@ from threading import Event
 import numpy as np
 import pytest
 
+from tests.random_loops import random_loop
 from venmas import load_network, verify
 from venmas.answer import Proved, Unknown, Violated
 from venmas.bounds import crown
@@ -29,7 +30,6 @@ from venmas.procedures.branch_and_bound import gradient
 from venmas.procedures.branch_and_bound.bisect import Bisection
 from venmas.procedures.branch_and_bound.procedure import BRANCH_AND_BOUND, _kept
 from venmas.question import Question
-from venmas.testing.loops import random_loop
 
 FORMULAS = (
     "AG^2 (x[1] <= {0})",

@@ -8,6 +8,16 @@ from itertools import product
 
 import numpy as np
 
+from tests.random_policies import (
+    State,
+    all_states,
+    holds,
+    initial_states,
+    random_predicates,
+    random_system,
+    successors,
+    verdict,
+)
 from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.inductive.check import check_inductive as check_lines
@@ -26,16 +36,6 @@ from venmas.procedures.predicate_abstraction.graph.graph import AbstractGraph, a
 from venmas.procedures.predicate_abstraction.settings import OPTIONS, TESTS, Choices
 from venmas.procedures.predicate_abstraction.states.predicates import of_formula
 from venmas.procedures.predicate_abstraction.states.task import task_of
-from venmas.testing.policies import (
-    State,
-    all_states,
-    holds,
-    initial_states,
-    random_predicates,
-    random_system,
-    successors,
-    verdict,
-)
 
 Counts = tuple[int, int, int, int]
 

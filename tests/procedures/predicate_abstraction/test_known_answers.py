@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.procedures.predicate_abstraction.random_systems import random_moves
+from tests.random_policies import random_predicates, random_system
 from venmas import System, abstract, verify
 from venmas.errors import UsageError
 from venmas.procedures.predicate_abstraction.cegar import Cegar
@@ -18,7 +19,6 @@ from venmas.procedures.predicate_abstraction.settings import TESTS, Choices
 from venmas.procedures.predicate_abstraction.states.memory import Memory
 from venmas.procedures.predicate_abstraction.states.queries import Queries, QueryEngine
 from venmas.procedures.predicate_abstraction.states.task import task_of
-from venmas.testing.policies import random_predicates, random_system
 
 
 def engine(seed: int) -> tuple[System, QueryEngine]:

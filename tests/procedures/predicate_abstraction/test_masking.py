@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.procedures.predicate_abstraction.random_systems import check_graph, check_verdict, variants
+from tests.random_policies import all_states, random_system
 from venmas import System, abstract, load_jani, verify
 from venmas.checker.file import check_certificate
 from venmas.errors import UsageError
@@ -21,7 +22,6 @@ from venmas.nn import relu_network
 from venmas.procedures.predicate_abstraction.states.masking import _scored, filtered
 from venmas.procedures.predicate_abstraction.states.queries import Queries, QueryEngine
 from venmas.procedures.predicate_abstraction.states.task import UnsuitableError, read_policy, task_of
-from venmas.testing.policies import all_states, random_system
 
 RELATIONS = {"GT": "GE", "GE": "GT", "LT": "LE", "LE": "LT"}
 

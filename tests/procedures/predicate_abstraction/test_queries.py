@@ -8,11 +8,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.random_queries import random_policy, random_queries
 from venmas.nn import relu_network
 from venmas.procedures.predicate_abstraction.states.points import shrink
 from venmas.procedures.predicate_abstraction.states.policy import Policy
 from venmas.procedures.predicate_abstraction.states.queries import FREE, Queries, QueryEngine
-from venmas.testing.queries import random_policy, random_queries
 
 
 def answers(policy: Policy, queries: Queries) -> list[bool]:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.procedures.predicate_abstraction.random_systems import check_graph, check_verdict, variants
+from tests.random_policies import random_predicates, random_system
 from venmas import System, abstract
 from venmas.model.expressions.functions import apply_network, argmax
 from venmas.nn import relu_network
 from venmas.procedures.predicate_abstraction.graph.graph import AbstractGraph
-from venmas.testing.policies import random_predicates, random_system
 
 
 @pytest.mark.parametrize("first", range(0, 40, 10))

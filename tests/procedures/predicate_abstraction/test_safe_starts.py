@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.random_policies import State, holds, initial_states, random_system, successors
 from venmas import System, verify
 from venmas.logic import Not, parse
 from venmas.model.expressions.functions import where
-from venmas.testing.policies import State, holds, initial_states, random_system, successors
 
 
 def endangered(system: System, start: State) -> bool:

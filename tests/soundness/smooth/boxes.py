@@ -8,9 +8,9 @@ from random import Random
 
 import numpy as np
 
+from tests.operands import random_boxes
 from venmas.bounds.affine.forms import Form as FloatForm
 from venmas.checker.flowpipes.forms import Form
-from venmas.testing.smooth import random_boxes
 
 SYMBOLS = 4
 Array = np.ndarray

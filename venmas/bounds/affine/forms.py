@@ -16,21 +16,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from venmas.bounds.affine.univariate import lines
+from venmas.bounds.affine.univariate import CURVES, lines
 from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, Bools, Floats, Index, ball, gamma, outward
 
 Ends: TypeAlias = tuple[Floats, Floats]
 _EXACT = 2.0**52
-_RANGES = {
-    "exp": (0.0, np.inf),
-    "sqrt": (0.0, np.inf),
-    "tanh": (-1.0, 1.0),
-    "sin": (-1.0, 1.0),
-    "cos": (-1.0, 1.0),
-    "sigmoid": (0.0, 1.0),
-    "reciprocal": (-np.inf, np.inf),
-}
-"""Closed ranges of functions."""
 
 
 class Form:
@@ -214,7 +204,8 @@ class Forms:
         rule = lines(function, *value.ends)
         if rule.wrong is not None:
             self.broken |= rule.wrong
-        centre, radius = ball(rule.lo, rule.hi)
+        with np.errstate(invalid="ignore"):  # half a line has no centre
+            centre, radius = ball(rule.lo, rule.hi)
         a = rule.slope
         flat = a == 0  # where nothing is known of the operand, the function may yet be bounded
         z = np.where(flat[:, None], 0.0, a[:, None] * value.z)
@@ -224,7 +215,7 @@ class Forms:
         if function == "relu":
             known = tuple(np.maximum(end, 0.0) for end in value.ends)
         else:
-            known = tuple(np.full(self.size, end) for end in _RANGES[function])
+            known = tuple(np.full(self.size, end) for end in CURVES[function].ends)
         return Form(z, e, (mass + radius) * (1 + 2 * FEW) + TINY, (known[0], known[1]))
 
     def rest_of(self, left: Form, right: Form) -> Form:

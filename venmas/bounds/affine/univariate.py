@@ -42,12 +42,11 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class _Curve:
-    """Value and derivative at points, each with a bound of its error; range of the function."""
+class Curve:
+    """Value and derivative at points, each with a bound of its error; closed range of the function."""
 
     at: Callable[[Floats], Known]
-    least: float = -np.inf
-    most: float = np.inf
+    ends: tuple[float, float] = (-np.inf, np.inf)
 
 
 def _exp(x: Floats) -> Known:
@@ -91,33 +90,32 @@ def _reciprocal(x: Floats) -> Known:
     return v, np.abs(v) * UNIT_ROUNDOFF + TINY, -v * v, v * v * FEW + TINY
 
 
-_CURVES = {
-    "exp": _Curve(_exp),
-    "tanh": _Curve(_tanh, -1.0, 1.0),
-    "sigmoid": _Curve(_sigmoid, 0.0, 1.0),
-    "sin": _Curve(_sin, -1.0, 1.0),
-    "cos": _Curve(_cos, -1.0, 1.0),
-    "sqrt": _Curve(_sqrt),
-    "reciprocal": _Curve(_reciprocal),
-    "relu": _Curve(_reciprocal, 0.0),  # by `venmas.bounds.relaxation`
+CURVES = {
+    "exp": Curve(_exp, (0.0, np.inf)),
+    "tanh": Curve(_tanh, (-1.0, 1.0)),
+    "sigmoid": Curve(_sigmoid, (0.0, 1.0)),
+    "sin": Curve(_sin, (-1.0, 1.0)),
+    "cos": Curve(_cos, (-1.0, 1.0)),
+    "sqrt": Curve(_sqrt, (0.0, np.inf)),
+    "reciprocal": Curve(_reciprocal),
+    "relu": Curve(_reciprocal, (0.0, np.inf)),  # by `venmas.bounds.relaxation`
 }
 
 
 def lines(function: str, low: Floats, high: Floats) -> Lines:
     """Two parallel lines around a function over intervals [low, high] of one shape; infinite ends say nothing."""
     with np.errstate(all="ignore"):
-        curve = _CURVES[function]
+        curve = CURVES[function]
         wrong = ~(low > 0) & ~(high < 0) if function == "reciprocal" else ~(low >= 0) if function == "sqrt" else None
         rule = _RULES[function](curve, low, high)
         usable = np.isfinite(low) & np.isfinite(high) & np.isfinite(rule.slope)
         lo, hi = outward(rule.lo, rule.hi)
         flat = ~usable | ~np.isfinite(lo) | ~np.isfinite(hi)
-        return Lines(
-            np.where(flat, 0.0, rule.slope), np.where(flat, curve.least, lo), np.where(flat, curve.most, hi), wrong
-        )
+        least, most = curve.ends
+        return Lines(np.where(flat, 0.0, rule.slope), np.where(flat, least, lo), np.where(flat, most, hi), wrong)
 
 
-def _three(curve: _Curve, low: Floats, high: Floats) -> tuple[Floats, Known]:
+def _three(curve: Curve, low: Floats, high: Floats) -> tuple[Floats, Known]:
     """The middle, and what is known at both ends and there: (3, ...) each."""
     t = 0.5 * low + 0.5 * high
     return t, curve.at(np.stack([low, high, t]))
@@ -144,11 +142,11 @@ def _curved(known: tuple[Floats, Known], low: Floats, high: Floats, convex: Bool
     )
 
 
-def _convex(curve: _Curve, low: Floats, high: Floats) -> Lines:
+def _convex(curve: Curve, low: Floats, high: Floats) -> Lines:
     return _curved(_three(curve, low, high), low, high, np.ones(low.shape, dtype=bool))
 
 
-def _unit(curve: _Curve, low: Floats, high: Floats) -> Lines:
+def _unit(curve: Curve, low: Floats, high: Floats) -> Lines:
     """tanh and sigmoid."""
     known = _three(curve, low, high)
     rule = _curved(known, low, high, high <= 0)
@@ -164,7 +162,7 @@ def _unit(curve: _Curve, low: Floats, high: Floats) -> Lines:
     )
 
 
-def _wave(curve: _Curve, low: Floats, high: Floats, shift: float) -> Lines:
+def _wave(curve: Curve, low: Floats, high: Floats, shift: float) -> Lines:
     """sin (shift 0) and cos (pi/2): concave on [k pi, (k+1) pi] - shift for even k, convex for odd k."""
     t, known = _three(curve, low, high)
     k = np.floor((t + shift) / _PI)
@@ -183,15 +181,15 @@ def _wave(curve: _Curve, low: Floats, high: Floats, shift: float) -> Lines:
     )
 
 
-def _sine(curve: _Curve, low: Floats, high: Floats) -> Lines:
+def _sine(curve: Curve, low: Floats, high: Floats) -> Lines:
     return _wave(curve, low, high, 0.0)
 
 
-def _cosine(curve: _Curve, low: Floats, high: Floats) -> Lines:
+def _cosine(curve: Curve, low: Floats, high: Floats) -> Lines:
     return _wave(curve, low, high, _HALF)
 
 
-def _root(curve: _Curve, low: Floats, high: Floats) -> Lines:
+def _root(curve: Curve, low: Floats, high: Floats) -> Lines:
     rule = _curved(_three(curve, low, high), low, high, np.zeros(low.shape, dtype=bool))
     vertical = ~(low > 0)  # no tangent is known there
     least, most = np.sqrt(np.maximum(low, 0.0)), np.sqrt(np.maximum(high, 0.0))
@@ -202,18 +200,18 @@ def _root(curve: _Curve, low: Floats, high: Floats) -> Lines:
     )
 
 
-def _ramp(curve: _Curve, low: Floats, high: Floats) -> Lines:
+def _ramp(curve: Curve, low: Floats, high: Floats) -> Lines:
     slope, lift = chord(low, high)
     return Lines(slope, np.zeros(low.shape), lift)
 
 
-def _inverse(curve: _Curve, low: Floats, high: Floats) -> Lines:
+def _inverse(curve: Curve, low: Floats, high: Floats) -> Lines:
     rule = _curved(_three(curve, low, high), low, high, low > 0)
     wrong = ~(low > 0) & ~(high < 0)
     return Lines(rule.slope, np.where(wrong, -np.inf, rule.lo), np.where(wrong, np.inf, rule.hi))
 
 
-_RULES: dict[str, Callable[[_Curve, Floats, Floats], Lines]] = {
+_RULES: dict[str, Callable[[Curve, Floats, Floats], Lines]] = {
     "exp": _convex,
     "tanh": _unit,
     "sigmoid": _unit,

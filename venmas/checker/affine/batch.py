@@ -1,4 +1,4 @@
-"""The pass of `venmas.checker.affine.reference` over many boxes at once, with the same numbers.
+"""The pass of `venmas.checker.affine.definition` over many boxes at once, with the same numbers.
 
 The order in which symbols are stored is free, as only sums over all of them enter: each layer makes as many places as
 the box with most new symbols needs, and the first of them that a box needs are its own.
@@ -15,19 +15,20 @@ from numpy.typing import NDArray
 
 from venmas.budget import ask
 from venmas.checker.affine import advice
-from venmas.checker.affine.products import Factor, floor_product, scaled_down
-from venmas.checker.affine.reference import (
+from venmas.checker.affine.definition import (
     ACC_LIMIT,
     FLUSH_BITS,
     FLUSH_LEAST,
     LEAST_SIZE,
     MOST_LIMIT,
+    ROW_BITS,
     ROW_LIMIT,
+    SLOPE_BITS,
     SUM_LIMIT,
     Weights,
 )
+from venmas.checker.affine.products import Factor, floor_product, scaled_down
 from venmas.checker.affine.scaled import VALUE_BITS, Bools, Ints, Scaled, ScaledGroup, ScaledProgram, closes
-from venmas.checker.affine.units import ROW_BITS, SLOPE_BITS
 from venmas.model.transform.program import INPUTS, Floats
 
 Places = NDArray[np.intp]
@@ -65,7 +66,7 @@ class Layer:
         return Factor(np.concatenate([np.maximum(w, 0), np.minimum(w, 0)], axis=1).T)
 
     def interval(self, x: Forms) -> Interval:
-        """Ends (2) of `reference` of z, (B, out) both."""
+        """Ends (2) of `definition` of z, (B, out) both."""
         s, (low, high) = self.scaled, x.interval
         both = np.concatenate([np.concatenate([low, high], axis=1), -np.concatenate([high, low], axis=1)])
         least, most = np.split(self.ends.times(both, 0, s.shift), 2)
@@ -77,7 +78,7 @@ class Layer:
 class Forms:
     """Forms of n quantities in B boxes: z (B, 1 + g, n), the constants first; radii, magnitudes (B, n).
 
-    interval: lower and upper ends, (B, n) both. size: (B,), as of `reference`; symbols: (B,), the number of a box, of
+    interval: lower and upper ends, (B, n) both. size: (B,), as of `definition`; symbols: (B,), the number of a box, of
     which some of the g places may be more. shares: see `advice`.
     """
 
@@ -99,7 +100,7 @@ class Forms:
 
 @dataclass(eq=False)
 class Verdicts:
-    """As of `reference.Verdict`: bounds, ranged, closed (B, groups), bounded, refuted (B,).
+    """Of each box: bounds, ranged, closed (B, groups), bounded, refuted (B,).
 
     ranged: where `bounds` says something. influence: (B, inputs), how much each input moves what is open, as floats;
     where nothing is known, how wide it is. mixes: for open groups of several rows, boxes, and weights for each of them.
@@ -125,7 +126,7 @@ class Batch:
         self.rows = {at: Layer(rows) for at, rows in program.rows.items()}
 
     def check(self, low: Ints, high: Ints, weights: Sequence[Weights] | None = None, moving: bool = False) -> Verdicts:
-        """Decide boxes (B, inputs) of integers; weights: of each box, as of `reference.check_box`.
+        """Decide boxes (B, inputs) of integers; weights: of each box, by group.
 
         moving: find what may help, too: `Verdicts.influence` and `mixes`.
         """
@@ -345,7 +346,7 @@ def _lines(low: Ints, high: Ints) -> tuple[Ints, Ints]:
 
 
 def _through_layer(layer: Layer, a: Ints, acc: Ints, magnitudes: Ints, size: Ints, fine: Bools) -> tuple[Ints, Ints]:
-    """As of `reference`; `fine` becomes false where a row is out of range."""
+    """As of `definition`; `fine` becomes false where a row is out of range."""
     s = layer.scaled
     absolute, weight = np.abs(a), magnitudes.sum(1)
     part = (absolute.sum(1) >> ROW_BITS) + 1

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from venmas.checker.affine.batch import Verdicts
+from venmas.checker.affine.definition import Weights
 from venmas.checker.affine.kernel import check_boxes
-from venmas.checker.affine.reference import Weights
 from venmas.checker.affine.scaled import Ints, Scaled, ScaledProgram, closes
 from venmas.model.transform.program import INPUTS
 

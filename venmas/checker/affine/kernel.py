@@ -125,7 +125,7 @@ def _affine(program, layer, x, k, radii, magnitudes, size, work, z, radii_z):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _intervals(program, layer, near, magnitudes, work):
-    """Ends (2) of `reference` of z: with s = lo + hi, d = hi - lo, both sums are those of (W^ s -+ |W^| d) / 2."""
+    """Ends (2) of `definition` of z: with s = lo + hi, d = hi - lo, both sums are those of (W^ s -+ |W^| d) / 2."""
     floats, units = program[1], program[3]
     n_out, n_in, at_float, at_unit, shift = layer[0], layer[1], layer[2], layer[4], layer[6] + 1
     parts, sums, _rows = work

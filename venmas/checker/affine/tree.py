@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from venmas.checker.affine.reference import Weights
+from venmas.checker.affine.definition import Weights
 from venmas.checker.affine.scaled import ScaledProgram
 from venmas.checker.format import cuts
 

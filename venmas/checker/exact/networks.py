@@ -53,12 +53,7 @@ class Applied:
     """One network on a cell: integer forms over a common denominator, layer by layer."""
 
     def __init__(
-        self,
-        cell: Cell,
-        network: Network,
-        inputs: Sequence[Enclosure],
-        open_forms: list[Form],
-        semantics: Semantics,
+        self, cell: Cell, network: Network, inputs: Sequence[Enclosure], open_forms: list[Form], semantics: Semantics
     ) -> None:
         self.cell, self.single = cell, semantics == "float32"
         self.width = len(cell.names) + 1

@@ -14,7 +14,7 @@ import numpy as np
 
 from venmas.budget import ask
 from venmas.checker.affine.batch import Batch
-from venmas.checker.affine.reference import Weights
+from venmas.checker.affine.definition import Weights
 from venmas.checker.affine.scaled import Bools, Ints, Scaled, ScaledProgram, UnscaledError, scaled
 from venmas.checker.affine.tree import LEAF, MIXED, BrokenTreeError, leaves
 from venmas.checker.format.numbers import CheckError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venmas.checker.exact.cell import Cell, Form, negative, rational
+from venmas.checker.exact.cell import Cell, Form, rational
+from venmas.checker.goals.initial import cut_by
 from venmas.checker.goals.paths import World
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.logic.linear import Comparison, LinearExpr, Relation
@@ -58,16 +59,10 @@ class Exact:
         comparison = to_comparison(condition) if isinstance(condition, Compare) else None
         if comparison is None:
             return [cell]
-        form, relation = cell.form(comparison.expr, {}), comparison.relation
-        if relation is Relation.NE:
-            cuts = [cell.cut(form, strict=True), cell.cut(negative(form), strict=True)]
-            return [cut for cut in cuts if cut is not None]
-        part: Cell | None = cell
-        if relation in (Relation.GT, Relation.GE, Relation.EQ):
-            part = cell.cut(form, relation.strict)
-        if part is not None and relation in (Relation.LT, Relation.LE, Relation.EQ):
-            part = part.cut(negative(form), relation.strict)
-        return [] if part is None else [part]
+        unequal = comparison.relation is Relation.NE
+        ways = (Relation.GT, Relation.LT) if unequal else (comparison.relation,)
+        parts = (cut_by(cell, (Comparison(comparison.expr, way),)) for way in ways)
+        return [part for part in parts if part is not None]
 
     def _open(self, claim: Claim, cell: Cell, forms: list[Form] | None = None) -> str:
         """Why a claim is open on a cell that linear comparisons have cut. forms: takes what would decide it."""

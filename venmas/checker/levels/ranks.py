@@ -75,12 +75,7 @@ class Obligations:
     """
 
     def __init__(
-        self,
-        system: System,
-        atoms: Sequence[Leaf],
-        edges: Sequence[Edge],
-        stutter: bool,
-        invariant: Invariant = BOX,
+        self, system: System, atoms: Sequence[Leaf], edges: Sequence[Edge], stutter: bool, invariant: Invariant = BOX
     ) -> None:
         self.system, self.edges, self.stutter, self.invariant = system, edges, stutter, invariant
         self.leaves = list(atoms)

@@ -147,7 +147,9 @@ def header(question: Asked, proof: Proof[Any], about: Mapping[str, object]) -> H
     if isinstance(question, LinearQuestion):
         told = claimed(question, proof)
         return written(proof.kind, told.claim, told.subject, about)
-    asked = question.asked
-    inside, chosen = question.inside or proof.kind not in ("goals", "forever"), tuple(question.chosen)
+    from venmas.checker.file import KINDS
+
+    asked, kind = question.asked, KINDS.get(proof.kind)
+    inside, chosen = question.inside or kind is None or kind.inside, tuple(question.chosen)
     claim = Claim(str(asked.formula), asked.kind, question.semantics, inside, chosen=chosen)  # type: ignore[arg-type]
     return written(proof.kind, claim, subject_of(question.system), about)

@@ -15,8 +15,8 @@ _KEYWORDS = RESERVED | {"A", "E", "U"}
 class Names:
     """Names given out so far; equal requests get different names, in the order of the requests."""
 
-    def __init__(self, taken: frozenset[str] = frozenset()) -> None:
-        self._taken = set(taken)
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
 
     def reserve(self, name: str) -> None:
         """Keep a name for itself, where it can be one."""

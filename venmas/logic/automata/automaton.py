@@ -54,10 +54,10 @@ class Automaton:
     @cached_property
     def leaving(self) -> tuple[tuple[Edge, ...], ...]:
         """Of each state the edges that begin there."""
-        found: list[list[Edge]] = [[] for _ in range(self.states)]
+        by_state: list[list[Edge]] = [[] for _ in range(self.states)]
         for edge in self.edges:
-            found[edge.source].append(edge)
-        return tuple(map(tuple, found))
+            by_state[edge.source].append(edge)
+        return tuple(map(tuple, by_state))
 
     @property
     def all_marks(self) -> int:
@@ -115,14 +115,22 @@ def least_sets(edges: Iterable[Edge], marks: int) -> tuple[frozenset[Edge], ...]
 
 def inner_edges(automaton: Automaton) -> list[tuple[frozenset[int], tuple[Edge, ...]]]:
     """The strongly connected components with their inner edges, in the order of their least states."""
-    groups = strongly_connected([[edge.target for edge in edges] for edges in automaton.leaving])
+    return sorted(parts_of(automaton.states, automaton.edges), key=lambda one: min(one[0]))
+
+
+def parts_of(states: int, edges: Iterable[Edge]) -> list[tuple[frozenset[int], tuple[Edge, ...]]]:
+    """The strongly connected components of some edges with their inner edges, each before those that lead to it."""
+    edges = list(edges)
+    leaving: list[list[int]] = [[] for _ in range(states)]
+    for edge in edges:
+        leaving[edge.source].append(edge.target)
+    groups = strongly_connected(leaving)
     home = {state: number for number, group in enumerate(groups) for state in group}
     inner: list[list[Edge]] = [[] for _ in groups]
-    for edge in automaton.edges:
+    for edge in edges:
         if home[edge.source] == home[edge.target]:
             inner[home[edge.source]].append(edge)
-    both = [(frozenset(group), tuple(edges)) for group, edges in zip(groups, inner, strict=True)]
-    return sorted(both, key=lambda one: min(one[0]))
+    return [(frozenset(group), tuple(edges)) for group, edges in zip(groups, inner, strict=True)]
 
 
 def strongly_connected(successors: list[list[int]]) -> list[list[int]]:
@@ -130,7 +138,7 @@ def strongly_connected(successors: list[list[int]]) -> list[list[int]]:
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     open_: dict[int, None] = {}
-    found = []
+    groups = []
     for root in range(len(successors)):
         if root in index:
             continue
@@ -149,11 +157,11 @@ def strongly_connected(successors: list[list[int]]) -> list[list[int]]:
                     group: list[int] = []
                     while not group or group[-1] != node:
                         group.append(open_.popitem()[0])
-                    found.append(group)
+                    groups.append(group)
             elif child in index:
                 low[node] = min(low[node], index[child])
             else:
                 index[child] = low[child] = len(index)
                 open_[child] = None
                 work.append((child, iter(successors[child])))
-    return found
+    return groups

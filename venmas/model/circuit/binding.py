@@ -56,10 +56,7 @@ def started(circuit: Circuit, condition: Formula) -> Circuit:
         if Op.INPUT in below and Op.REGISTER not in below:
             raise CircuitError(f"initial states are described by registers; {atom} depends on inputs alone")
     b = Builder()
-    known = {node: b.input(whole.width(node)) for node in whole.inputs}
-    known |= {node: b.register(whole.width(node)) for node in whole.registers}
-    order = list(range(len(whole.nodes)))
-    there = dict(zip(order, b.copy(whole, known, order), strict=True))
+    there = _copied(b, whole)
     places = [there[node] for node in letters]
     both = [places[: len(atoms)], places[len(atoms) :]]
     start = b.all_of([_truth(b, condition, dict(zip(atoms, one, strict=True))) for one in both])
@@ -139,6 +136,14 @@ def _truth(b: Builder, condition: Formula, atoms: Mapping[Leaf, int]) -> int:
     return found[condition]
 
 
+def _copied(b: Builder, circuit: Circuit) -> dict[int, int]:
+    """Nodes of a circuit, and what they are in a builder that gets them all."""
+    known = {node: b.input(circuit.width(node)) for node in circuit.inputs}
+    known |= {node: b.register(circuit.width(node)) for node in circuit.registers}
+    order = list(range(len(circuit.nodes)))
+    return dict(zip(order, b.copy(circuit, known, order), strict=True))
+
+
 def _moved(circuit: Circuit, b: Builder, there: Mapping[int, int], *starts: int) -> Circuit:
     """The circuit with its nodes where they are in the builder."""
     return Circuit(
@@ -171,10 +176,7 @@ def _extended(circuit: Circuit, atoms: Sequence[Leaf], *instead: Mapping[int, in
                 f"{word} is what {shown} holds while its reset overrides it, and not seen; ask of {shown}"
             )
     b = Builder()
-    known = {node: b.input(circuit.width(node)) for node in circuit.inputs}
-    known |= {node: b.register(circuit.width(node)) for node in circuit.registers}
-    order = list(range(len(circuit.nodes)))
-    there = dict(zip(order, b.copy(circuit, known, order), strict=True))
+    there = _copied(b, circuit)
     letters = []
     for other in instead or ({},):
         names = {name: there[other.get(node, node)] for name, node in circuit.names.items()}

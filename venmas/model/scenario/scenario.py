@@ -36,7 +36,11 @@ _MAX_BYTES = 16 << 20
 
 
 class MachineError(ScenarioError):
-    """The file describes a machine, which is a circuit, and no system."""
+    """The file describes a machine, which is a circuit, and no system. machine: as it was built."""
+
+    def __init__(self, message: str, machine: Machine) -> None:
+        super().__init__(message)
+        self.machine = machine
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class Scenario:
         values = self.values(settings)
         system = self.made(folder, values)
         if isinstance(system, Machine):
-            raise MachineError(f"{self.path}: build() returned a Machine: venmas.load_circuit reads it")
+            raise MachineError(f"{self.path}: build() returned a Machine: venmas.load_circuit reads it", system)
         if not isinstance(system, System):
             raise ScenarioError(f"{self.path}: build() must return a System, it returned {type(system).__name__}")
         try:

@@ -51,7 +51,7 @@ class InitialSet:
 
     def add_points(self, states: Sequence[Mapping[str, Fraction]]) -> None:
         """Add single states, which have a value of every variable."""
-        points = dict.fromkeys(tuple(_equation(n, state[n]) for n in self._variables) for state in states)
+        points = dict.fromkeys(tuple(equation(n, state[n]) for n in self._variables) for state in states)
         if self.condition is TRUE and len(self.regions) + len(points) <= MAX_REGIONS:
             self.regions.extend(points)
         else:
@@ -83,7 +83,8 @@ class InitialSet:
         return cases(self._variables, self.formula, work=work)
 
 
-def _equation(name: str, value: Fraction) -> Comparison:
+def equation(name: str, value: Fraction) -> Comparison:
+    """Comparison that a variable has a value."""
     return Comparison(LinearExpr.variable(name) - LinearExpr((), value), Relation.EQ)
 
 

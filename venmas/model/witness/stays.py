@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from venmas.logic import Atom, Formula, conjunction
-from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import is_initial
 from venmas.model.evaluation.simulate import misfit
+from venmas.model.system.initial import equation
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
 
@@ -33,6 +33,6 @@ def stay_problem(system: System, formula: Formula, witness: Witness, staying: St
         return "the initial state is not in the initial set of the system"
     if staying is None:
         return "nothing here checks the derivation of the witness"
-    atoms = (Comparison(LinearExpr.variable(n) - LinearExpr((), value), Relation.EQ) for n, value in point.items())
-    problem = staying(system.starting(conjunction(map(Atom, atoms))), formula, witness.stay)
+    atoms = (Atom(equation(name, value)) for name, value in point.items())
+    problem = staying(system.starting(conjunction(atoms)), formula, witness.stay)
     return problem and f"the derivation does not show the violation: {problem}"

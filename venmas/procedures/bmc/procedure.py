@@ -161,8 +161,6 @@ class LassoCounts:
 class _Session:
     """Short lassos; first parts of runs that break the property whatever comes; then longer lassos."""
 
-    struggling = False
-
     def __init__(self, question: LinearQuestion) -> None:
         assert isinstance(question.subject, Circuit)
         self.search = Search(question.subject, question.formula, question.automaton)
@@ -182,9 +180,5 @@ class _Session:
 
 
 BMC = LinearProcedure(
-    "bmc",
-    "Bounded model checking: lassos of a netlist, length by length.",
-    Circuit,
-    "it unrolls netlists",
-    _Session,
+    "bmc", "Bounded model checking: lassos of a netlist, length by length.", Circuit, "it unrolls netlists", _Session
 )

@@ -73,8 +73,6 @@ class RunCounts:
 
 
 class _Session:
-    struggling = False
-
     def __init__(self, question: LinearQuestion) -> None:
         assert isinstance(question.subject, Circuit)
         self.observed, self.figures = Observed(question.subject, question.formula), RunCounts()

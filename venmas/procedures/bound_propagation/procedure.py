@@ -62,8 +62,6 @@ class BoundPropagation:
 class _Session:
     """Bounds of the states that follow the initial ones; states that were bounded are kept."""
 
-    struggling = False
-
     def __init__(self, question: Question) -> None:
         self.question, self.figures = question, Enclosures()
         self._budget: Budget

@@ -15,7 +15,7 @@ import numpy as np
 from venmas.answer import IncompleteError
 from venmas.budget import ask
 from venmas.checker.affine.batch import Batch
-from venmas.checker.affine.reference import Weights
+from venmas.checker.affine.definition import Weights
 from venmas.checker.affine.scaled import ScaledProgram, UnscaledError
 from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, MOST_GROUPS, cut, written
 from venmas.checker.format.cuts import leaves

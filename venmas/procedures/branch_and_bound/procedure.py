@@ -109,10 +109,6 @@ class BranchAndBound:
                 return f"{most} initial values and disturbances are open, more than {MOST_WITH_NOISE}"
         return along if isinstance(along, str) else None
 
-    def eager(self, question: Question, run: Run) -> bool:
-        """It opens a portfolio."""
-        return True
-
     def start(self, question: Question, run: Run) -> _Session | _Paths:
         """Nothing is done yet."""
         figures: Searched = run.once("branch-and-bound", lambda: nullcontext(Searched()))
@@ -269,8 +265,6 @@ class _Session:
 class _Paths:
     """Sessions of all paths: the target is met along one of them, or not at all."""
 
-    struggling = False
-
     def __init__(self, sessions: list[_Session]) -> None:
         self.sessions, self.figures = sessions, sessions[0].figures
         self._left: float | None = None
@@ -310,13 +304,13 @@ def _kept(system: System, program: Program) -> frozenset[str]:
     low, high = (ends[0] for ends in floats([tuple(zip(program.low, program.high, strict=True))]))
     with np.errstate(all="ignore"):
         after = intervals(program.layers, low, high)
-    found = set(system.variables)
+    inside = set(system.variables)
     for layer, places, known in list(zip(program.step_layer, program.places, program.known, strict=True))[1:]:
         lows, highs = (ends.tolist() for ends in after[layer + 1])
         ends = {name: (lows[i], highs[i]) for name, i in places.items()} | {name: (v, v) for name, v in known.items()}
         decls = ((name, system.variables[name]) for name in ends)
-        found &= {name for name, decl in decls if decl.lower <= ends[name][0] and ends[name][1] <= decl.upper}
-    return frozenset(found)
+        inside &= {name for name, decl in decls if decl.lower <= ends[name][0] and ends[name][1] <= decl.upper}
+    return frozenset(inside)
 
 
 class _Part:

@@ -60,8 +60,6 @@ class ExactSession:
     write: takes the lines of the proof as they are found. whole: see `Exact`.
     """
 
-    struggling = False
-
     def __init__(self, question: Question, write: Callable[[Rule], None] = lambda _: None, whole: bool = False) -> None:
         self.question = question
         self._prover = Prover(question.system, question.target, write, question.semantics, whole)

@@ -48,18 +48,12 @@ class Explicit:
             return "states are exact, and networks compute in float32"
         return None
 
-    def eager(self, question: Question, run: Run) -> bool:
-        """It opens a portfolio."""
-        return True
-
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
         return _Session(question)
 
 
 class _Session:
-    struggling = False
-
     def __init__(self, question: Question) -> None:
         self.question, self.figures = question, StateCounts()
 

@@ -25,7 +25,7 @@ from venmas.budget import ask
 from venmas.checker.format.rule import Rule
 from venmas.checker.netlists import rules
 from venmas.formats.btor2.writer import outputs_to_btor2
-from venmas.logic.automata.automaton import Automaton, Edge, components, strongly_connected
+from venmas.logic.automata.automaton import Automaton, Edge, components, parts_of, strongly_connected
 from venmas.logic.automata.degeneralise import degeneralised
 from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.operators import Op
@@ -113,7 +113,8 @@ class EnumerationProof(NetlistProof):
                 tuple(tuple(int(i == j) for j in range(len(touched))) for i in range(len(touched))),
                 width + 1,
             )
-            waiting += _left(automaton, [edge for edge in edges if edge not in strict])
+            parts = parts_of(automaton.states, [edge for edge in edges if edge not in strict])
+            waiting += [inside for _, inside in parts if automaton.accepts(inside)]
 
     def facts(self, automaton: Automaton) -> dict[str, Any]:  # noqa: D102
         return {"by": "enumeration", "from": "initial", "states": self.states, "texts": []}
@@ -151,19 +152,6 @@ class EnumerationProof(NetlistProof):
             rows = rows[home[target[rows]] != home[group[0]]]
             levels[group] = (levels[target[rows]] + falls[rows]).max(initial=0)
         return strict, nodes, levels
-
-
-def _left(automaton: Automaton, edges: Sequence[Edge]) -> list[tuple[Edge, ...]]:
-    """The accepting components of some edges."""
-    successors: list[list[int]] = [[] for _ in range(automaton.states)]
-    for edge in edges:
-        successors[edge.source].append(edge.target)
-    found = []
-    for group in strongly_connected(successors):
-        inside = tuple(edge for edge in edges if edge.source in group and edge.target in group)
-        if inside and automaton.accepts(inside):
-            found.append(inside)
-    return found
 
 
 class _Diagrams:

@@ -93,10 +93,6 @@ class Fixpoints:
             return f"it depends on variable {real[0]}, which is real, so that states are not finitely many"
         return None
 
-    def eager(self, question: Question, run: Run) -> bool:
-        """It opens a portfolio."""
-        return True
-
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
         return _Session(question, run.cones(question.system))
@@ -109,8 +105,6 @@ def _sliceable(question: Question) -> bool:
 
 class _Session:
     """Goes on where it was when its time was over."""
-
-    struggling = False
 
     def __init__(self, question: Question, cones: Cones) -> None:
         self._steps = _search(question, cones)

@@ -68,10 +68,6 @@ class ExplicitLtl:
             return "it enumerates what initial states reach, and a proof of the runs from every state is wanted"
         return beyond_integers(question.subject) if isinstance(question.subject, System) else None
 
-    def eager(self, question: LinearQuestion, run: Run) -> bool:
-        """It has a stage for itself."""
-        return True
-
     def start(self, question: LinearQuestion, run: Run) -> Session:
         """Nothing is done yet."""
         return _OfCircuit(question) if isinstance(question.subject, Circuit) else _OfSystem(question)
@@ -79,8 +75,6 @@ class ExplicitLtl:
 
 class _OfCircuit:
     """First few bits, whose answer waits until ranks were looked for, which say more; then as many as there may be."""
-
-    struggling = False
 
     def __init__(self, question: LinearQuestion) -> None:
         assert isinstance(question.subject, Circuit)
@@ -108,8 +102,6 @@ class _OfCircuit:
 
 class _OfSystem:
     """First few states, where there may be too many, then all."""
-
-    struggling = False
 
     def __init__(self, question: LinearQuestion) -> None:
         assert isinstance(question.subject, System)

@@ -10,9 +10,9 @@ import numpy as np
 
 from venmas.budget import ask
 from venmas.logic import TRUE, Formula, Globally, Quantifier, nnf
-from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import contains, sample, sample_initial, snap
 from venmas.model.evaluation.simulate import Step
+from venmas.model.system.initial import equation
 from venmas.model.system.system import System
 from venmas.model.transform.cone import Cones
 from venmas.model.witness.build import UndecidedError, explain
@@ -78,7 +78,7 @@ def _blocked(system: System, initial: dict[str, Fraction], branches: list[int]) 
 
 def _starts(whole: System, state: dict[str, Fraction]) -> Iterator[dict[str, Fraction]]:
     """Initial states of the whole system that agree with a state of a part: low ones, high ones, random ones."""
-    fixed = tuple(Comparison(LinearExpr.variable(n) - LinearExpr((), v), Relation.EQ) for n, v in state.items())
+    fixed = tuple(equation(n, v) for n, v in state.items())
     if whole.initial_condition is not TRUE:
         yield from sample_initial(whole, np.random.default_rng(0), _STARTS, fixed)
         return

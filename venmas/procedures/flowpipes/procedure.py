@@ -105,8 +105,6 @@ class FlowpipeSearch:
 
 
 class _Session:
-    struggling = False
-
     def __init__(self, question: Question, figures: Followed) -> None:
         self.question, self.figures = question, figures
         self.system, self.plan = question.system, Plan(question.target)

@@ -53,10 +53,6 @@ class Forever:
             return f"a name of the system is {HERE!r}, which derivations use: take another"
         return None if run.derive is not None else "nothing decides bounded questions here"
 
-    def eager(self, question: Question, run: Run) -> bool:
-        """It has a stage of its own."""
-        return True
-
     def start(self, question: Question, run: Run) -> ForeverSession:
         """Nothing is done yet."""
         return ForeverSession(question, run)
@@ -64,8 +60,6 @@ class Forever:
 
 class ForeverSession:
     """Derivations in rounds, each with more time for a question."""
-
-    struggling = False
 
     def __init__(self, question: Question, run: Run) -> None:
         assert run.derive is not None

@@ -320,14 +320,7 @@ class Space:
             evaluator.gaps[id(choice)] = z[end - size : end], radius[end - size : end]
 
     def _outcomes(
-        self,
-        choice: Choice,
-        evaluator: Evaluator,
-        low: Ints,
-        high: Ints,
-        step: int,
-        influence: Floats,
-        roots: Index,
+        self, choice: Choice, evaluator: Evaluator, low: Ints, high: Ints, step: int, influence: Floats, roots: Index
     ) -> Ints:
         if isinstance(choice, Sign):
             linear = to_linear(choice.expr)

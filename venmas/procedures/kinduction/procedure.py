@@ -87,10 +87,6 @@ class KInduction:
             return "initial states are those of a condition, and no union of a few regions"
         return None if run.decide is not None else "nothing decides bounded questions here"
 
-    def eager(self, question: Question, run: Run) -> bool:
-        """It has a stage of its own."""
-        return True
-
     def start(self, question: Question, run: Run) -> KInductionSession:
         """Nothing is done yet."""
         return KInductionSession(question, run)
@@ -98,8 +94,6 @@ class KInduction:
 
 class KInductionSession:
     """Sets in turn, each round with more time for a question."""
-
-    struggling = False
 
     def __init__(self, question: Question, run: Run) -> None:
         assert isinstance(question.asked, Always) and run.decide is not None

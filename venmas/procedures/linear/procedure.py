@@ -42,10 +42,6 @@ class LinearProcedure:
             return self.otherwise
         return beyond_integers(subject) if isinstance(subject, System) else None
 
-    def eager(self, question: LinearQuestion, run: Run) -> bool:
-        """It has a stage for itself."""
-        return True
-
     def start(self, question: LinearQuestion, run: Run) -> Session:
         """Nothing is done yet."""
         return self.session(question)

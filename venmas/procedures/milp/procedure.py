@@ -71,8 +71,6 @@ class Programming:
 class _Session:
     """narrowed: is the question about what another procedure left open?"""
 
-    struggling = False
-
     def __init__(self, question: Question, run: Run, kind: Programming, figures: Programs, narrowed: bool) -> None:
         self.question, self.run, self.kind, self.figures = question, run, kind, figures
         self.narrowed = narrowed

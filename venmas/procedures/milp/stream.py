@@ -39,11 +39,7 @@ class Search:
     """Maps streams of subproblems over a mapper and keeps the books; one verification may run several."""
 
     def __init__(
-        self,
-        mapper: Mapper,
-        budget: Budget,
-        figures: Programs,
-        remember: Callable[[Task], Memory] | None = None,
+        self, mapper: Mapper, budget: Budget, figures: Programs, remember: Callable[[Task], Memory] | None = None
     ) -> None:
         self.mapper, self.budget, self.figures = mapper, budget, figures
         self._remember = remember

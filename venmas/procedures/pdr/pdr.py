@@ -58,12 +58,7 @@ class _Search:
             taken = b.any_of([taken, b.all_of([chosen, here, step.taken(edge)])])
         registers = [step.before[node] for node in circuit.registers]
         holds = [
-            b.any_of(
-                [
-                    b.not_(b.apply(Op.EQ, [place, b.const(state, width)])),
-                    known.node(b, state, registers),
-                ]
-            )
+            b.any_of([b.not_(b.apply(Op.EQ, [place, b.const(state, width)])), known.node(b, state, registers)])
             for state in known.clauses
         ]
         begins = b.all_of([b.zero(place), *(first_of(circuit, step) if known.initial else [])])

@@ -70,8 +70,6 @@ class PolytopeEnumeration:
 class PolytopeSession:
     """An enumeration and the candidates that it suggests."""
 
-    struggling = False
-
     def __init__(self, question: Question, space: Space) -> None:
         self.question, self._enumeration = question, Enumeration(space, question.target)
         self._trials = Trials(space.system, question.target)

@@ -74,10 +74,6 @@ class PredicateAbstraction:
             return str(error)
         return None
 
-    def eager(self, question: Question, run: Run) -> bool:
-        """Most of its refinements take milliseconds."""
-        return True
-
     def start(self, question: Question, run: Run) -> Session:
         """Nothing is done yet."""
         return Session(question, run)

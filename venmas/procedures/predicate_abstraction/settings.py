@@ -11,6 +11,7 @@ from venmas.errors import UsageError
 from venmas.logic import Formula
 from venmas.procedure import Option as AnyOption
 from venmas.procedure import Settings
+from venmas.procedures.predicate_abstraction.graph.successors import TESTS
 
 WORDS = ("guards", "none")
 """First predicates that have a name."""
@@ -27,11 +28,6 @@ def _first(value: Any) -> tuple[Any, ...]:
         )
     return parts
 
-
-TESTS = (
-    "none", "selection", "applicability", "both", "relaxed-selection", "relaxed-applicability", "relaxed-both",
-)  # fmt: skip
-"""What is asked before the transitions of a label, exactly or by the continuous relaxation."""
 
 Option = partial(AnyOption, "predicates")
 OPTIONS: tuple[AnyOption, ...] = (

@@ -18,10 +18,6 @@ def _learner(name: Any) -> str:
 
 LEARNER = Option("ranking", "learner", None, "auto", f"how they are found. {described(LEARNERS)}", _learner)
 FROM = Option(
-    "ranking",
-    "from",
-    ("initial", "all"),
-    "initial",
-    "prove it of the runs from initial states, or from every state",
+    "ranking", "from", ("initial", "all"), "initial", "prove it of the runs from initial states, or from every state"
 )
 OPTIONS = (LEARNER, FROM)

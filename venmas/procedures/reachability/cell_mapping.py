@@ -76,10 +76,6 @@ class CellMapping:
             return str(error) or "the system is nested too deeply"
         return None
 
-    def eager(self, question: Question, run: Run) -> bool:
-        """It has a stage of its own."""
-        return True
-
     def start(self, question: Question, run: Run) -> CellSession:
         """Nothing is done yet."""
         return CellSession(question)
@@ -94,8 +90,6 @@ def _space(question: Question) -> Space:
 
 class CellSession:
     """A grid at a time."""
-
-    struggling = False
 
     def __init__(self, question: Question) -> None:
         assert isinstance(question.asked, Always)

@@ -57,10 +57,6 @@ class Reachability:
             return str(error) or "the system is nested too deeply"
         return None
 
-    def eager(self, question: Question, run: Run) -> bool:
-        """It is the main one."""
-        return True
-
     def start(self, question: Question, run: Run) -> ReachabilitySession:
         """Nothing is done yet."""
         return ReachabilitySession(question, space_for(question, run))

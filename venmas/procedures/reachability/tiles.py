@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from venmas.answer import Answer, Unknown, Violated
+from venmas.answer import Unknown, Violated
 from venmas.bounds.rounding import Floats, Ints
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, Reason, VenmasError
@@ -28,20 +28,13 @@ from venmas.solvers.milp import outcome as solved
 from venmas.solvers.workers.mapper import Done, Job, MemoryLimitError
 from venmas.solvers.workers.pool import Pool, WorkerError
 
+if TYPE_CHECKING:
+    from venmas.procedures.reachability.procedure import ReachabilitySession
+
 log = logging.getLogger(__name__)
 
 
-class Searching(Protocol):
-    """A session of the reachability graph (`venmas.procedures.reachability.procedure`, which is above this)."""
-
-    graph: Graph
-
-    def advance(self, budget: Budget) -> Answer | None:
-        """A pass."""
-        ...
-
-
-Begin: TypeAlias = Callable[[Question, Space, Boxes, Sequence[Floats]], Searching]
+Begin: TypeAlias = "Callable[[Question, Space, Boxes, Sequence[Floats]], ReachabilitySession]"
 """Begins a session; a worker process finds it by its name."""
 
 

@@ -22,6 +22,5 @@ def inductive_set(whole: System, graph: StateGraph) -> Invariant | None:
         return None
     ends = zip(low.tolist(), high.tolist(), strict=True)
     return Invariant.of_boxes(
-        whole,
-        ({n: (Fraction(a), Fraction(b)) for n, a, b in zip(names, *box, strict=True)} for box in ends),
+        whole, ({n: (Fraction(a), Fraction(b)) for n, a, b in zip(names, *box, strict=True)} for box in ends)
     )

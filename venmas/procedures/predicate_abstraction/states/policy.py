@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools, Floats, Ints, gam
 from venmas.budget import ask
 from venmas.logic.linear import as_fraction
 from venmas.nn import Network
+
+if TYPE_CHECKING:
+    from venmas.procedures.predicate_abstraction.states.box_condition import BoxCondition
 
 _REMEMBERED = 100_000
 """Exact choices that are kept."""
@@ -100,27 +103,17 @@ class Policy:
 
     def _exactly(self, state: Ints) -> int:
         key = state[self.read].tobytes()
-        found = self._choices.get(key)
-        if found is None:
+        choice = self._choices.get(key)
+        if choice is None:
             ask()
             self.exact += 1
             point = [Fraction(int(state[i])) if isinstance(i, int) else as_fraction(i) for i in self.inputs]
             outputs = self.network.evaluate_exact(point)
             on = np.arange(self.labels) if self.among is None else np.flatnonzero(self.among.allowed(state[None])[0])
-            found = max(on.tolist(), key=lambda label: (outputs[label], -label))
+            choice = max(on.tolist(), key=lambda label: (outputs[label], -label))
             if len(self._choices) < _REMEMBERED:
-                self._choices[key] = found
-        return found
-
-
-class Compiled(Protocol):
-    """A condition over boxes (`BoxCondition`): truth is 1, -1, or 0 where it is open."""
-
-    low: Ints
-    rows: Ints
-
-    def over(self, low: Ints, high: Ints) -> Any:
-        """Truth over boxes (B, n): an object with `truth` (B,), and `matter`, which atoms are open and count."""
+                self._choices[key] = choice
+        return choice
 
 
 class Filter:
@@ -133,7 +126,7 @@ class Filter:
         open ones are cut, as they matter to what is picked
     """
 
-    def __init__(self, conditions: Sequence[Compiled]) -> None:
+    def __init__(self, conditions: Sequence[BoxCondition]) -> None:
         self.conditions = tuple(conditions)
         self.width = len(conditions[0].low)
         self.read: Ints = np.unique(np.concatenate([np.flatnonzero((c.rows != 0).any(0)) for c in conditions]))

@@ -172,17 +172,15 @@ def read_policy(system: System) -> tuple[Policy | None, Expr | None]:
             raise UnsuitableError(f"variable {decl.name!r} is real; predicate abstraction takes integers only")
         if max(abs(decl.lower), abs(decl.upper)) > LARGEST:
             raise UnsuitableError(f"variable {decl.name!r} has numbers beyond 2^40")
-    node = _choice(system)
-    if node is None:
+    choice = _choice(system)
+    if choice is None:
         return None, None
+    node, argmax, among = choice
     columns = {name: i for i, name in enumerate(system.variables)}
-    chain = filtered(node)
-    if chain is None:
-        assert isinstance(node, ArgMax)
-        return _policy(node, columns), node
-    argmax, among = chain
-    low, high = _ranges(system)
     policy = _policy(argmax, columns)
+    if not among:
+        return policy, node
+    low, high = _ranges(system)
     filters = Filter([BoxCondition(condition, columns, low, high) for condition in among])
     return Policy(policy.network, policy.inputs, filters), node
 
@@ -213,19 +211,26 @@ def _points(system: System) -> Ints | None:
     return np.array(found, dtype=np.int64) if found else None
 
 
-def _choice(system: System) -> Expr | None:
-    """The one argmax that branches look at, or the chain of cases by which it is filtered."""
+def _choice(system: System) -> tuple[Expr, ArgMax, tuple[Formula, ...]] | None:
+    """The one choice that branches look at, an argmax or a chain of cases that filters one, by conditions."""
     roots: list[Expr | Condition] = [b.guard for b in system.branches]
     roots += [e for b in system.branches for _, e in b.updates]
-    met = list(walk(roots, lambda node: not _chooses(node)))
-    found = [node for node in met if isinstance(node, Expr) and _chooses(node)]
+    found: list[tuple[Expr, ArgMax, tuple[Formula, ...]]] = []
+
+    def chooses(node: Expr | Condition) -> bool:
+        if isinstance(node, ArgMax):
+            found.append((node, node, ()))
+            return True
+        if isinstance(node, Where) and (chain := filtered(node)) is not None:
+            found.append((node, *chain))
+            return True
+        return False
+
+    for _ in walk(roots, lambda node: not chooses(node)):
+        pass
     if len(found) > 1:
         raise UnsuitableError("branches read more than one argmax; predicate abstraction takes a single policy")
     return found[0] if found else None
-
-
-def _chooses(node: Expr | Condition) -> bool:
-    return isinstance(node, ArgMax) or (isinstance(node, Where) and filtered(node) is not None)
 
 
 def _policy(node: ArgMax, columns: Mapping[str, int]) -> Policy:

@@ -303,8 +303,6 @@ class RanksProof:
 class _Session:
     """A short turn first, and without a limit where that was not enough."""
 
-    struggling = False
-
     def __init__(self, question: LinearQuestion) -> None:
         self.question, self.figures = question, RankCounts()
         self.parts: list[float | None] = [PATIENCE, None]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from venmas.logic.simplex import exchange
+
 _MOST = 3_000_000
 """Entries of the dictionary that are computed before it is given up, a few seconds."""
 
@@ -36,17 +38,7 @@ def cheapest(costs: Sequence[Fraction], rows: Sequence[Sequence[int]], bounds: S
         if not open_ or work > _MOST:
             return None
         entering = min(open_, key=lambda column: (price[column] / row[column], outside[column - 1]))
-        pivot = row[entering]
-        solved = [-value / pivot for value in row]
-        solved[entering] = 1 / pivot
-        table[leaving] = solved
-        for other in [*(one for place, one in enumerate(table) if place != leaving), price]:
-            factor = other[entering]
-            if factor:
-                other[entering] = Fraction(0)
-                for column, value in enumerate(solved):
-                    if value:
-                        other[column] += factor * value
+        exchange(table, price, leaving, entering)
         outside[entering - 1], inside[leaving] = inside[leaving], outside[entering - 1]
     weights = [Fraction(0)] * len(costs)
     for variable, row in zip(inside, table, strict=True):
