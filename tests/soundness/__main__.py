@@ -1,14 +1,15 @@
-"""``python -m tests.soundness cases|peers|boundary|cost|circuits|ltl-systems|smooth-..``: tables.
+"""``python -m tests.soundness cases|peers|boundary|cost|circuits|ltl-systems|ltl-reals|smooth-..``: tables.
 
 Status 1 on a wrong verdict.
 
 cases: the 18 published cases in every mode, solver and encoding, proved and merely trusted. peers: the same as plain
 big-M programs and in Marabou. boundary: questions beside exactly known decision boundaries. cost: what proofs cost.
-circuits: random small circuits, LTL for ever against explicit search. ltl-systems: random systems of integers, LTL for
-ever against all short lassos. smooth-rules: every rule of smooth parts, by engine and checker, over ``--count`` boxes
-each against Arb (a tenth as many flows, networks and graphs). smooth-mutants: each constant of these rules spoilt,
-which the same has to notice. smooth-systems: random smooth systems against dense sampling. smooth-certificates:
-mutants of certificates. These go on where ``--first`` says.
+circuits: random small circuits, LTL for ever against explicit search. ltl-systems: random systems of integers, LTL
+for ever against all short lassos. ltl-reals: the same with integers made real, against those of integers.
+smooth-rules: every rule of smooth parts, by engine and checker, over ``--count`` boxes each against Arb (a tenth as
+many flows, networks and graphs). smooth-mutants: each constant of these rules spoilt, which the same has to notice.
+smooth-systems: random smooth systems against dense sampling. smooth-certificates: mutants of certificates. These go
+on where ``--first`` says.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+from tests.procedures.forever_ltl.real_copies import real_copies
 from tests.soundness import plain
 from tests.soundness.boundary import boundary
 from tests.soundness.cases import Asked, Case, ask, ask_all, read_cases
@@ -117,6 +119,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soundness", description=__doc__)
     tables = {"cases": cases, "peers": peers, "boundary": _boundary, "cost": _cost, "circuits": _circuits}
     tables["ltl-systems"] = _ltl_systems
+    tables["ltl-reals"] = _ltl_reals
     tables |= {"smooth-rules": _smooth_rules, "smooth-mutants": _smooth_mutants}
     tables |= {"smooth-systems": _smooth_systems, "smooth-certificates": _smooth_certificates}
     parser.add_argument("table", choices=tables)
@@ -139,6 +142,10 @@ def _boundary(args: argparse.Namespace) -> int:
 
 def _cost(args: argparse.Namespace) -> int:
     return cost(DATA, args.quick)
+
+
+def _ltl_reals(args: argparse.Namespace) -> int:
+    return real_copies(30 if args.quick else args.count, args.first)
 
 
 def _ltl_systems(args: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ def random_question(seed: int) -> tuple[Spec, Formula, list[Formula], bool]:
     rng = random.Random(seed)
     spec, stutter = finite_case(seed).spec, rng.random() < 0.5
     names = [name for name, (kind, _, _) in spec.variables.items()]
-    atoms: tuple[Leaf, ...] = tuple(_atom(rng, spec, name) for name in rng.sample(names, min(2, len(names))))
+    atoms: tuple[Leaf, ...] = tuple(atom_of(rng, spec, name) for name in rng.sample(names, min(2, len(names))))
     atoms += (Proposition(branch_name(build(spec).branches[0].name)),)
     formula = random_formula(rng, rng.randint(2, 7), atoms)
     return spec, formula, [random_formula(rng, 1, atoms)] if rng.random() < 0.4 else [], stutter
@@ -116,7 +116,8 @@ def _by_ranks(question: LinearQuestion, truth: bool) -> str:
     return told if told != "satisfied" else "" if truth else "ranks prove what is violated"
 
 
-def _atom(rng: random.Random, spec: Spec, name: str) -> Atom:
+def atom_of(rng: random.Random, spec: Spec, name: str) -> Atom:
+    """A comparison of a variable with a number of its range."""
     low, high = spec.variables[name][1:]
     value = Fraction(rng.randint(int(low), int(high)))
     relation = rng.choice((Relation.EQ, Relation.GE, Relation.LE))

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from venmas.checker.flowpipes.tree import check_trees
-from venmas.checker.forever.check import check_derivation
+from venmas.checker.forever.check import check_core, check_derivation
+from venmas.checker.forever.linear import demanded
 from venmas.checker.format.header import Claim, Header, read_header
 from venmas.checker.format.json_lines import HOW, json_lines
 from venmas.checker.format.lines import Checked, Line, Lines, Tick
@@ -20,11 +21,12 @@ from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.phases import check_phases
 from venmas.checker.inductive.rules import Set
 from venmas.checker.levels.check import check_levels
+from venmas.checker.levels.claim import read_formula
 from venmas.checker.levels.labels import check_labels
 from venmas.checker.levels.ranked import check_ranks
 from venmas.checker.netlists.check import check_netlist
 from venmas.errors import UsageError
-from venmas.logic import Always, Formula, parse, parse_property
+from venmas.logic import Always, Formula, fixpoints, parse, parse_property
 from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical.writer import canonical_text
 from venmas.model.system.disturbances import Noise
@@ -106,6 +108,16 @@ def _labels(about: About, lines: Lines) -> Checked:
     return check_labels(about.system, about.branching, lines)
 
 
+def _forever_ltl(about: About, lines: Lines) -> Checked:
+    """Of all runs, so also of those that are meant: nothing is said of branches or of fairness."""
+    claim, system = about.claim, about.system
+    if system.quantities:
+        raise CheckError(0, "the system has quantities, which its first step measures")
+    formula, *_ = (read_formula(system, text) for text in (claim.formula, *claim.fair))
+    system, shown = demanded(system, formula, claim.deadlock)
+    return check_core(system, fixpoints(shown), lines, claim.semantics)
+
+
 def _levels(about: About, lines: Lines) -> Checked:
     return check_levels(about.system, about.claim, lines)
 
@@ -124,6 +136,7 @@ KINDS: Mapping[str, Kind] = {
         ("always", "unbounded"), frozenset({"semantics"}), _derivation, inside=False, smooth=True, noisy=True
     ),
     "labels": Kind(("always", "unbounded"), frozenset({"inside"}), _labels),
+    "forever-ltl": Kind(("linear",), _RUNS - {"within"}, _forever_ltl, smooth=True, noisy=True),
     "levels": Kind(("linear",), _RUNS, _levels),
     "ranks": Kind(("linear",), _RUNS, _ranks),
 }

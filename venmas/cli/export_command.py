@@ -258,12 +258,12 @@ def _replayed(
 ) -> tuple[Loaded, Witness]:
     """The scenario of a stored violation and its witness, confirmed. Raises `UsageError` where it does not replay."""
     from venmas.cli.replay_command import relabelled, replay_stored, witness_in
-    from venmas.cli.stored import field_text, load_stored_system, read_stored
+    from venmas.cli.stored import load_stored_system, read_stored
 
     stored = read_stored(path)
-    found, formula = witness_in(path, stored), field_text(path, stored, "formula")
+    found = witness_in(path, stored)
     loaded, changed = load_stored_system(path, stored, scenario, settings, networks)
-    checked = replay_stored(loaded, formula, found)
+    checked = replay_stored(loaded, stored, found)
     if not checked.confirmed:
         others = f" (other networks were used: {', '.join(changed)})" if changed else ""
         raise UsageError(f"{path}: the witness does not replay: {checked.reason}{others}; verify anew")

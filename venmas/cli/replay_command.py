@@ -51,7 +51,7 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
         return _replay_run(out, stored, formula, loaded.subject, quiet)
     witness, formula = witness_in(path, stored), field_text(path, stored, "formula")
     loaded, changed = load_stored_system(path, stored, scenario, settings, networks)
-    checked = replay_stored(loaded, formula, witness)
+    checked = replay_stored(loaded, stored, witness)
     if changed and not quiet:
         log.warning("other networks than those of the stored result: %s differ", ", ".join(changed))
     if checked.confirmed:
@@ -99,17 +99,22 @@ def replay_run(stored: Mapping[str, Any], subject: Subject) -> Run | None:
     return replayed_again(of, run, whole) if isinstance(of, System) else Observed(of, whole).again(run)
 
 
-def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
-    """Compute a witness anew, in exact numbers, and in floats by onnxruntime where it is installed."""
-    from venmas.checker.forever.check import stays
+def replay_stored(loaded: Loaded, stored: Mapping[str, Any], witness: Witness) -> Replay:
+    """Compute the witness of a stored result anew, in exact numbers, and in floats by onnxruntime where it is
+    installed."""
+    from venmas.checker.forever.check import replayed_stay, stays
+    from venmas.cli.claims import asked_of
     from venmas.errors import ModelError
-    from venmas.logic import Bounded
+    from venmas.logic import Bounded, Linear
     from venmas.model import Replay, replay
     from venmas.model.witness.noise import unfolded
     from venmas.nn.runtime import OnnxRuntime
-    from venmas.question import Question, chosen_for, posed, read_property
+    from venmas.question import Question, chosen_for, posed
 
-    asked = posed(loaded.system, read_property(loaded.system, formula))
+    _, found = asked_of(stored, loaded.system)
+    if isinstance(found, Linear):
+        return replayed_stay(loaded.system, found, witness)
+    asked = posed(loaded.system, found)
     system, noise = chosen_for(loaded.system, asked) if isinstance(asked, Bounded) else (loaded.system, {})
     question = Question(system, asked, chosen=noise)
     if loaded.system.disturbances and isinstance(asked, Bounded):

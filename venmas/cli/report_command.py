@@ -158,7 +158,7 @@ def _checks(
         replayed = Replay(run is not None, "" if run else "it shows no violation of this system")
         report = replace(report, lasso=run or report.lasso)
     elif report.witness is not None and isinstance(loaded, Loaded):
-        replayed = replay_stored(loaded, report.formula, report.witness)
+        replayed = replay_stored(loaded, stored, report.witness)
         if replayed.confirmed:
             report = replace(report, witness=relabelled(loaded.system, report.witness))
     return report, Checks(replayed, same_system=same, other_networks=tuple(changed))

@@ -26,7 +26,7 @@ from typing import Any
 from venmas.engine.report import Report, Verdict
 from venmas.engine.store import Store
 from venmas.errors import ModelError, StoreError, UsageError
-from venmas.logic import Formula, fixpoints
+from venmas.logic import Formula, Linear, fixpoints
 from venmas.logic.printing import to_text
 from venmas.model.canonical.canonical import system_digest
 from venmas.model.canonical.writer import canonical_text
@@ -68,10 +68,12 @@ class Journal:
         solvers: Sequence[str] = (),
         noise: Noise = NO_NOISE,
         more: Sequence[object] = (),
+        linear: Linear | None = None,
     ) -> None:
-        """noise: of the system, where witnesses are about all of it. more: what the verdict depends on besides."""
+        """noise: of the system, where witnesses are about all of it. more: what the verdict depends on besides. linear:
+        the property, where it is of LTL."""
         self.subject, self.solvers, self.lost, self._noise = subject, tuple(solvers), "", noise
-        self._formula, self._more, self._recalled = formula, list(more), False
+        self._formula, self._more, self._linear, self._recalled = formula, list(more), linear, False
         try:
             self._system = subject_digest(subject)
         except ModelError as error:
@@ -197,10 +199,15 @@ class Journal:
     def _replayed(self, witness: Witness) -> Replay:
         """Raises `UsageError` where the witness shows nothing."""
         assert isinstance(self.subject, System)
+        from venmas.checker.forever.check import replayed_stay, stays
+
+        if self._linear is not None:
+            checked = replayed_stay(self.subject, self._linear, witness)
+            if not checked.confirmed:
+                raise UsageError(f"its witness does not replay: {checked.reason}")
+            return checked
         try:
             target = fixpoints(self._formula, negate=True)
-            from venmas.checker.forever.check import stays
-
             checked = replay(self.subject, target, witness, noise=self._noise, staying=stays)
         except ModelError as error:
             raise UsageError(f"its witness leaves the system: {error}") from error

@@ -11,8 +11,8 @@ from venmas.answer import Broken, Proved, Violated
 from venmas.engine.certificates.establish import Established
 from venmas.engine.certificates.linear import establish_linear
 from venmas.engine.journal import Journal
-from venmas.engine.modes import DEFAULTS, modes
-from venmas.engine.portfolio import Portfolio
+from venmas.engine.modes import DEFAULT, DEFAULTS, modes
+from venmas.engine.portfolio import Portfolio, bounded_answer, here
 from venmas.engine.report import AutomatonSize
 from venmas.engine.tuning import check_read
 from venmas.engine.verification import Verification
@@ -86,12 +86,13 @@ class LinearVerification(Verification[LinearQuestion]):
         more: list[object] = [[str(one) for one in asked.fair], asked.deadlock, question.learner, question.anywhere]
         if isinstance(self.subject, Circuit) and trust in ("solver", "two"):
             more += [solver_name(), *([second_solver()[0]] if trust == "two" else [])]
-        return Journal(path, self.subject, question.formula, more=more)
+        return Journal(path, self.subject, question.formula, more=more, linear=asked)
 
     def decide(self, question: LinearQuestion, book: Journal | None) -> Established:  # noqa: D102
         second = second_solver() if self.proofs.trust == "two" else None
         settings = replace(self.settings, trusted=question.believed)
-        with Run(settings, self.programs) as run:
+        decide = partial(bounded_answer, modes()[DEFAULT], self.programs, here(settings))
+        with Run(settings, self.programs, derive=decide) as run:
             answer = self.settled(Portfolio(self.mode, run, self.budget, None), question)
         begun = self.budget.spent
         try:
@@ -117,22 +118,24 @@ class LinearVerification(Verification[LinearQuestion]):
             return Established(self.settled(portfolio, replace(question, believed=False)), None, [])
 
     def shown(self, answer: Violated | Broken) -> None:
-        """The procedures replay lassos when they make them."""
-        assert isinstance(answer, Broken)
-        self.report.lasso = answer.run
+        """The procedures replay lassos when they make them. Stays are checked here."""
+        if isinstance(answer, Broken):
+            self.report.lasso = answer.run
+            return
+        from venmas.checker.forever.check import replayed_stay
+
+        begun, report, subject = self.budget.spent, self.report, self.subject
+        assert isinstance(subject, System)
+        checked = replayed_stay(subject, self.asked, answer.witness)
+        report.seconds.replay += self.budget.spent - begun
+        if not checked.confirmed:
+            raise AssertionError(f"a witness did not replay: {checked.reason}")
+        report.witness, report.replay = answer.witness, checked
 
 
 def _check_system(system: System) -> None:
     """Raises `UsageError` for systems that have no procedure for LTL."""
-    if system.smooth:
+    if system.quantities:
         raise UsageError(
-            f"LTL without a horizon is decided for piecewise linear systems, and {system.smooth}: ask bounded CTL, "
-            "such as AG^5 p"
-        )
-    real = [name for name, decl in system.variables.items() if not decl.integral]
-    if system.disturbances or system.quantities or real:
-        what = f"variable {real[0]} is real" if real else "the system has disturbances or quantities"
-        raise UsageError(
-            f"LTL without a horizon is decided for systems of integers and Booleans, and {what}: ask bounded CTL, such "
-            "as AG^5 p, or AG p without a bound"
+            "LTL is decided for systems without quantities, which the first step measures: ask CTL, such as AG p"
         )

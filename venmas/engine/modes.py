@@ -9,6 +9,7 @@ main procedure is; what another one has begun may go on in a later stage.
     invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> forever -> cell-mapping
                -> forever
     linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
+               -> forever-ltl
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ _MODES = (
     ),
     Mode(
         "linear",
-        "lassos, the product of all states with an automaton, ranking functions and invariants, for LTL",
+        "lassos, the product of all states with an automaton, ranking functions, invariants and derivations, for LTL",
         (
             (Turn("bmc"),),  # short lassos
             (Turn("explicit-ltl"),),  # few states
@@ -135,6 +136,7 @@ _MODES = (
             (Turn("ranks"),),
             (Turn("simulation"),),
             (Turn("bmc"),),  # longer lassos
+            (Turn("forever-ltl"),),  # reals
         ),
         kinds=("linear",),
     ),

@@ -23,6 +23,7 @@ PROCEDURES = {
     "k-induction": "venmas.procedures.kinduction.procedure:K_INDUCTION",
     "forever": "venmas.procedures.forever.procedure:FOREVER",
     "cell-mapping": "venmas.procedures.reachability.cell_mapping:CELL_MAPPING",
+    "forever-ltl": "venmas.procedures.forever_ltl.procedure:FOREVER_LTL",
     "bmc": "venmas.procedures.bmc.procedure:BMC",
     "explicit-ltl": "venmas.procedures.explicit.linear:EXPLICIT_LTL",
     "ranking": "venmas.procedures.ranking.procedure:RANKING",

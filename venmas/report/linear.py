@@ -53,6 +53,8 @@ def _proved(report: Report) -> Iterator[str]:
         case "enumeration":
             pairs = proof.get("states")
             yield f"All {pairs} pairs of a state and a state of the automaton that runs reach were looked at."
+        case "derivation":
+            yield "By bounded questions about sets of states, joined by rules."
         case "ranks":
             where = "the declared box" if proof.get("from") == "all" else "J, which no run leaves"
             yield f"By a rank that falls, from any state of {where}."

@@ -139,12 +139,6 @@ def test_limits_are_unknowns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_refused() -> None:
-    real = System("real")
-    x = real.real("x", 0, 1)
-    real.initial(x == 0)
-    real.branch("stay", x=x)
-    with pytest.raises(UsageError, match=r"variable x is real: ask bounded CTL"):
-        ask(real, "G x == 0")
     out = System("out")
     n = out.integer("n", 0, 3)
     out.initial(n == 0)

@@ -46,7 +46,8 @@ def establish_linear(
             return Established(answer, None, [])
         try:
             with limited(budget):
-                return Established(answer, write(path, question, proof, budget, proofs.about), [])
+                stored = write(path, question, proof, budget, proofs.about)
+            return Established(replace(answer, basis="exact"), stored, [])
         except (IncompleteError, InputError) as error:
             return Established(answer, None, [f"not certified: {error}"])
         except BudgetError as error:

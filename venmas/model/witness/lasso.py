@@ -13,12 +13,13 @@ from typing import Any, TypeAlias, TypeVar
 
 from venmas.errors import UsageError
 from venmas.logic.formula import Formula
-from venmas.logic.lassos import Lasso, holds
+from venmas.logic.lassos import Lasso, doomed, holds
 from venmas.logic.paths import Leaf, leaves
 from venmas.logic.printing import to_text
 from venmas.model.circuit.signals import shown_as
 from venmas.model.evaluation.regions import is_initial
-from venmas.model.evaluation.simulate import Step
+from venmas.model.evaluation.simulate import Step, misfit
+from venmas.model.system.disturbances import drawn
 from venmas.model.system.letters import holds_in
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Node, Value, Witness, number_json, read_number
@@ -138,14 +139,17 @@ def _each(data: object, key: str, kind: type[_Read], where: str) -> dict[str, _R
 
 
 def replayed(
-    system: System, first: Mapping[str, Number], branches: Sequence[int], back: int, formula: Formula
+    system: System, first: Mapping[str, Number], branches: Sequence[int], back: int | None, formula: Formula
 ) -> Run | None:
     """The run from a state by branches (`STAYS`: it stays where there is no successor), which goes on at `back`.
 
-    None where the state is not initial, a branch is not open, the loop does not close, or the run has the property.
+    back None: the steps break the formula whatever comes, and some branch is always open. Noise, of which states have
+    values, stays as it is. None where the state is not initial, a branch is not open, the loop does not close, or the
+    run has the property.
     """
+    system = drawn(system, 1)
     begun = {name: Fraction(value) for name, value in first.items()}
-    if not is_initial(system, begun):
+    if misfit(system, begun) or not is_initial(system, begun) or (back is None and system.may_deadlock):
         return None
     told = leaves(formula)
     state, states, letters = begun, [], list[frozenset[Leaf]]()
@@ -162,7 +166,10 @@ def replayed(
         if taken is None:
             return None
         state = dict(taken.state)
-    if state != states[back] or holds(formula, Lasso(tuple(letters[:back]), tuple(letters[back:]))):
+    if back is None:
+        if not doomed(formula, letters):
+            return None
+    elif state != states[back] or holds(formula, Lasso(tuple(letters[:back]), tuple(letters[back:]))):
         return None
     texts = {leaf: to_text(leaf) for leaf in told}
     names = tuple(system.branches[index].name if index >= 0 else "" for index in branches)
@@ -173,7 +180,7 @@ def replayed(
 def replayed_again(system: System, run: Run, formula: Formula) -> Run | None:
     """The run of a stored result, replayed. None where it shows nothing, or is of another system."""
     numbers = {"": STAYS, **{one.name: at for at, one in enumerate(system.branches)}}
-    if run.back is None or len(run.branches) != len(run.states) or not set(run.branches) <= set(numbers):
+    if system.smooth or len(run.branches) != len(run.states) or not set(run.branches) <= set(numbers):
         return None
     if set(run.states[0]) != set(system.variables):
         return None

@@ -36,6 +36,7 @@ from venmas.procedures.explicit.levels import Levels, LevelsProof
 from venmas.procedures.explicit.product import Letters, Product
 from venmas.procedures.explicit.states.atoms import AtomRows
 from venmas.procedures.explicit.states.integers import NotExplicitError
+from venmas.procedures.linear.procedure import beyond_integers
 
 FEW = 5000
 """States that are taken one by one before ranks are looked for, where there may be too many."""
@@ -62,10 +63,10 @@ class ExplicitLtl:
     help = "The product of all states with a Büchi automaton."
 
     def accepts(self, question: LinearQuestion, run: Run) -> str | None:
-        """Where a proof is to be of the runs from every state, a circuit is not enumerated from its initial ones."""
+        """Integers; no circuit where a proof is to be of the runs from every state, as it begins in initial ones."""
         if question.anywhere:
             return "it enumerates what initial states reach, and a proof of the runs from every state is wanted"
-        return None
+        return beyond_integers(question.subject) if isinstance(question.subject, System) else None
 
     def start(self, question: LinearQuestion, run: Run) -> Session:
         """Nothing is done yet."""

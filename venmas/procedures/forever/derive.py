@@ -97,10 +97,12 @@ class Deriving:
         if formula.horizon is not None:
             return self.claim(start, formula)
         if isinstance(formula, And):
-            parts = [self.derive(start, part) for part in formula.operands]
-            found = [part for part in parts if part is not None]
-            if len(found) < len(parts):
-                return None
+            found: list[Derivation] = []
+            for part in formula.operands:
+                shown = self.derive(start, part)
+                if shown is None:
+                    return None
+                found.append(shown)
             return Inferred(rules.Both((), start, tuple(map(to_text, formula.operands))), tuple(found))
         if isinstance(formula, Globally) and formula.end is None:
             if not formula.start:

@@ -14,6 +14,7 @@ it does not change (Newton's method; Garg, Madhusudan, Neider and Roth search in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -38,8 +39,23 @@ _MOST_BITS = 4000
 """Longest numbers of a loop: those of a piece that does not close grow with each correction."""
 
 
+@dataclass(frozen=True)
+class Loop:
+    """A run in rationals: states, the branch that each takes, and the number of the one that follows the last."""
+
+    states: list[State]
+    branches: list[int]
+    back: int
+
+
 def lassos(system: System, wanted: Formula) -> Iterator[Witness]:
     """Exact lassos of a piecewise linear system without noise, those first that satisfy `wanted`, of one state."""
+    for loop in loops(system, wanted):
+        yield _drawn(system, loop)
+
+
+def loops(system: System, wanted: Formula) -> Iterator[Loop]:
+    """The same as runs."""
     sampled = Runs(system)
     with np.errstate(all="ignore"):
         starts = sampled.initial()
@@ -79,7 +95,7 @@ def _float_runs(
     return states, taken
 
 
-def _of_run(system: System, run: Floats, branches: Sequence[int], good: Floats) -> Iterator[Witness]:
+def _of_run(system: System, run: Floats, branches: Sequence[int], good: Floats) -> Iterator[Loop]:
     whole = np.array([d.integral for d in system.variables.values()])
     spread = np.maximum(np.ptp(run, axis=0), 1e-9)
     pairs = []
@@ -95,7 +111,7 @@ def _of_run(system: System, run: Floats, branches: Sequence[int], good: Floats) 
             yield found
 
 
-def _closed(system: System, run: Floats, branches: Sequence[int], i: int, j: int) -> Witness | None:
+def _closed(system: System, run: Floats, branches: Sequence[int], i: int, j: int) -> Loop | None:
     """The lasso of the branches of a run, with a stem of i steps, and the loop from i to j."""
     loop = branches[i:j]
     at = _solved(system, _exact(system, run[i]), loop, None)
@@ -112,15 +128,16 @@ def _closed(system: System, run: Floats, branches: Sequence[int], i: int, j: int
     states = _path(system, start, [*stem, *loop])
     if states is None or states[-1] != states[len(stem)]:
         return None
-    return _drawn(system, states[:-1], [*stem, *loop], len(stem))
+    return Loop(states[:-1], [*stem, *loop], len(stem))
 
 
-def _drawn(system: System, states: list[State], branches: Sequence[int], back: int) -> Witness:
+def _drawn(system: System, loop: Loop) -> Witness:
+    states = loop.states
     keys: dict[tuple[Fraction, ...], int] = {}
     numbers = [keys.setdefault(tuple(state.values()), number) for number, state in enumerate(states)]
-    after = [*numbers[1:], numbers[back]]
+    after = [*numbers[1:], numbers[loop.back]]
     steps: dict[int, dict[int, int]] = {}
-    for number, branch, successor in zip(numbers, branches, after, strict=True):
+    for number, branch, successor in zip(numbers, loop.branches, after, strict=True):
         steps.setdefault(number, {})[branch] = successor
     places = {number: Place((), steps[number], True) for number in dict.fromkeys(numbers)}
     return draw(system, _Reasons(system, states), places)

@@ -12,19 +12,19 @@ them are those of `venmas.checker.forever.rules`, which a checker applies again.
 
 from __future__ import annotations
 
-from venmas.answer import Answer, IncompleteError, Proved, Unknown, Violated
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, ask, limited
 from venmas.checker.forever.sequents import HERE
 from venmas.errors import Reason
 from venmas.logic import TRUE, Always, Bounded, Fixpoint, Formula, is_temporal, subformulas
 from venmas.model.witness.replay import replay
-from venmas.model.witness.tree import Node, Witness
+from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.proof import DerivationProof, basis
 from venmas.procedures.forever.derive import MOST_STEPS, Deriving, positive
 from venmas.procedures.forever.lassos import lassos
-from venmas.procedures.forever.sets import Point, Sets, points
+from venmas.procedures.forever.sets import Sets, Stays
 from venmas.question import Question
 
 _ROUNDS = 5
@@ -72,7 +72,7 @@ class ForeverSession:
         self._asking = Asking(system, run.derive, question.semantics)
         self._formula = positive(question.asked.formula)
         self._sets: Sets | None = None
-        self._points: list[tuple[Point, Sets]] = []
+        self._stays: Stays | None = None
         self._round, self._searched = 0, False
 
     @property
@@ -120,25 +120,12 @@ class ForeverSession:
 
     def _stay(self, budget: Budget) -> Witness | None:
         """An initial state of which the negation is derived."""
-        system, asking, negated = self.question.system, self._asking, positive(self.question.asked.formula, negate=True)
+        negated = positive(self.question.asked.formula, negate=True)
         if negated is None or self._sets is None or self.question.semantics != "real":
             return None
-        if not self._points:
-            self._points = [(one, Sets(asking, one.system, None, negated, ask)) for one in points(system)]
-        for one, own in self._points:
-            deriving = Deriving(asking, one.system, self._sets.closed, own.kept, budget, own.closed)
-            found = deriving.derive("init", negated)
-            if found is None:
-                continue
-            proof = DerivationProof(found, asking.sets)
-            try:
-                lines = [rule.to_json() for rule in proof.lines(self.question, budget)]
-            except IncompleteError:
-                continue
-            asking.figures.proved = list(dict(deriving.told[-3:]).items())
-            end = {"rule": "end", "lines": len(lines) + 1}
-            return Witness((Node(one.values),), stay=(*lines, end))
-        return None
+        if self._stays is None:
+            self._stays = Stays(self._asking, self.question.system, negated, ask)
+        return self._stays.find(self._sets, budget)
 
     def _lasso(self, budget: Budget) -> Witness | None:
         """A run that closes a loop exactly, and shows the negation."""

@@ -8,17 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 
+from venmas.answer import IncompleteError
 from venmas.bounds.rounding import Bools, Floats
-from venmas.logic import TRUE, And, Atom, Formula, Or, conjunction, disjunction, is_temporal, nnf, subformulas
+from venmas.budget import Budget
+from venmas.logic import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disjunction, is_temporal, nnf, subformulas
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import bounding_box, sample, snap
 from venmas.model.system.disturbances import drawn, ranges
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.model.witness.enclosed import told
-from venmas.model.witness.tree import Value
+from venmas.model.witness.tree import Node, Value, Witness
 from venmas.procedures.forever.claims.asking import Asking
-from venmas.procedures.forever.derive import Set
+from venmas.procedures.forever.claims.proof import DerivationProof
+from venmas.procedures.forever.derive import Deriving, Set
 from venmas.procedures.kinduction.runs import Runs
 from venmas.procedures.kinduction.sets import candidates
 
@@ -101,7 +104,7 @@ class Sets:
         parts += [atom for part in list(parts) for atom in subformulas(part) if isinstance(atom, Atom)]
         states = dict.fromkeys(nnf(part, sign) for part in parts if not is_temporal(part) for sign in (False, True))
         for part in [*states][:_PLAIN]:
-            if part.horizon == 0 and part is not TRUE:
+            if part.horizon == 0 and part not in (TRUE, FALSE):
                 yield Set("", part, 0, 1)
                 yield Set("", part, 8, 1)
         yield Set("", TRUE, 0, 1)
@@ -168,3 +171,27 @@ def points(system: System) -> list[Point]:
             atoms = (Comparison(LinearExpr.variable(n) - LinearExpr((), v), Relation.EQ) for n, v in known.items())
             found.setdefault(values, Point(values, system.starting(conjunction(map(Atom, atoms)))))
     return list(found.values())[: 2 * _POINTS]
+
+
+class Stays:
+    """Initial states of which a formula is derived, where no run is known that repeats; each with sets of its own."""
+
+    def __init__(self, asking: Asking, system: System, formula: Formula, tick: Callable[[], None]) -> None:
+        self._asking, self._formula = asking, formula
+        self._points = [(one, Sets(asking, one.system, None, formula, tick)) for one in points(system)]
+
+    def find(self, sets: Sets, budget: Budget) -> Witness | None:
+        """A state with the lines of the derivation. sets: those of all initial states."""
+        asking = self._asking
+        for one, own in self._points:
+            deriving = Deriving(asking, one.system, sets.closed, own.kept, budget, own.closed)
+            derivation = deriving.derive("init", self._formula)
+            if derivation is None:
+                continue
+            try:
+                lines = [rule.to_json() for rule in DerivationProof(derivation, asking.sets).lines(None, budget)]
+            except IncompleteError:
+                continue
+            asking.figures.proved = list(dict(deriving.told[-3:]).items())
+            return Witness((Node(one.values),), stay=(*lines, {"rule": "end", "lines": len(lines) + 1}))
+        return None

@@ -71,7 +71,7 @@ class DerivationProof:
     sets: Mapping[str, Formula]
     kind: ClassVar[str] = "forever"
 
-    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+    def lines(self, question: object, tick: Callable[[], None]) -> Iterator[Rule]:
         """The sets that are used, and each sequent, bounded claims with their proofs."""
         parts = claims(self.derivation)
         used = {name for node in parts for name in _names(node)}

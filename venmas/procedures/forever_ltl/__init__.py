@@ -1,0 +1,1 @@
+"""LTL of systems with reals, noise or smooth parts: derivations of branching time, exact runs, and stays."""

@@ -1,0 +1,174 @@
+"""LTL of systems with reals, noise or smooth parts, by way of branching time.
+
+    for 1, 4, 16, .. seconds a question
+        a run that simulation meets, exact, replayed, with the formula evaluated on its letters:  violated
+        derive: the initial states satisfy A f, each operator with A before it, and AG EX true   (`forever.derive`):
+            satisfied
+        a path after which the property is broken, whatever comes:                              violated
+        derive: one initial state satisfies E !f or A !f, and AG EX true   (a stay):             violated
+
+That f follows from A f is shown in `venmas.checker.forever.linear`, whose table the checker applies anew. A property
+that holds only of fair runs is not derived, as states do not tell what is taken again and again; its violations are
+runs that are fair. Where runs stay in a state without a successor (`--deadlock stutter`), a branch is added for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from venmas.answer import Answer, Broken, Proved, Unknown, Violated
+from venmas.budget import Budget, limited
+from venmas.checker.forever.linear import demanded
+from venmas.checker.forever.sequents import HERE, INIT
+from venmas.errors import Reason
+from venmas.logic import FALSE, TRUE, And, Formula, Not, Quantifier, subformulas
+from venmas.logic.printing import to_text
+from venmas.model.system.system import System
+from venmas.model.witness.lasso import Run as Lasso
+from venmas.model.witness.tree import Witness
+from venmas.procedure import LinearQuestion, Run
+from venmas.procedures.forever.claims.asking import Asking
+from venmas.procedures.forever.claims.proof import basis
+from venmas.procedures.forever.derive import Deriving
+from venmas.procedures.forever.sets import Sets, Stays
+from venmas.procedures.forever_ltl.proof import RunsProof
+from venmas.procedures.forever_ltl.runs import Runs
+from venmas.procedures.linear.procedure import beyond_integers
+
+_Search: TypeAlias = Callable[[], Lasso | None]
+_ROUNDS = 4
+_LARGEST = 2000
+"""Operators and operands of the formulas that are derived, at most."""
+
+
+class ForeverLtl:
+    """The procedure."""
+
+    name = "forever-ltl"
+    linear = True
+    help = "Derivations that A f holds in all initial states, exact runs, and stays, for LTL over the reals."
+
+    def accepts(self, question: LinearQuestion, run: Run) -> str | None:
+        """Systems whose states are not taken one by one."""
+        system = question.subject
+        if not isinstance(system, System):
+            return "it derives properties of systems"
+        if beyond_integers(system) is None:
+            return "its states are those of integers, which are taken one by one"
+        if system.initial_condition is not TRUE:
+            return "initial states are those of a condition, and no union of a few regions"
+        if HERE in system.vocabulary.names:
+            return f"a name of the system is {HERE!r}, which derivations use: take another"
+        return None if run.derive is not None else "nothing decides bounded questions here"
+
+    def eager(self, question: LinearQuestion, run: Run) -> bool:
+        """It has a stage of its own."""
+        return True
+
+    def start(self, question: LinearQuestion, run: Run) -> ForeverLtlSession:
+        """Nothing is done yet."""
+        return ForeverLtlSession(question, run)
+
+
+class ForeverLtlSession:
+    """Derivations in rounds, each with more time for a question."""
+
+    struggling = False
+
+    def __init__(self, question: LinearQuestion, run: Run) -> None:
+        assert run.derive is not None and isinstance(question.subject, System)
+        self.question, self._decide = question, run.derive
+        self.system, self._formula = self._sized(question.asked.formula, Quantifier.ALL)
+        self._asking = Asking(self.system, run.derive, "real")
+        self._runs = None if self.system.smooth else Runs(question)
+        self._stays: list[Stays] | None = None
+
+    @property
+    def figures(self) -> object:
+        """The question."""
+        return self._asking.figures
+
+    def advance(self, budget: Budget) -> Answer:
+        """Work to the end of the sets."""
+        asking, formula = self._asking, self._formula
+        searches = [] if self._runs is None else [self._runs.walked, self._runs.closed]
+        sets = Sets(asking, self.system, None, TRUE if formula is None else formula, budget)
+        why = "it has no form of branching time" if formula is None else ""
+        for number in range(_ROUNDS):
+            asking.seconds, asking.late = 4.0**number, 0
+            for search in list(searches):
+                if run := budget.spend(asking.seconds, lambda part: self._searched(search, searches, part)):  # noqa: B023
+                    return Broken(run)
+            if formula is not None:
+                answer = self._derived(formula, sets, budget)
+                if isinstance(answer, Proved):
+                    return answer
+                why = answer
+            if (run := self._asked(2 * 4**number, budget)) is not None:
+                return Broken(run)
+            if (stay := self._stay(sets, budget)) is not None:
+                return Violated(stay)
+            if not asking.late and number:
+                break
+        fair = "; what holds of fair runs alone is not derived" if self.question.asked.fair else ""
+        return Unknown(Reason.OPEN, (asking.left or why) + fair)
+
+    def _searched(self, search: _Search, searches: list[_Search], budget: Budget) -> Lasso | None:
+        """A run by a search, which is left out later where it comes to its end."""
+        with limited(budget):
+            run = search()
+        searches.remove(search)
+        if self._runs is not None:
+            self._asking.figures.lassos = self._runs.tried
+        return run
+
+    def _asked(self, steps: int, budget: Budget) -> Lasso | None:
+        runs = self._runs
+        if runs is None:
+            return None
+        return budget.spend(self._asking.seconds, lambda part: runs.asked(steps, self._decide, part))
+
+    def _sized(self, formula: Formula, quantifier: Quantifier) -> tuple[System, Formula | None]:
+        """The formula of branching time, None where there is none, or it is too large, and the system it is about."""
+        system, deadlock = self.question.subject, self.question.asked.deadlock
+        assert isinstance(system, System)
+        try:
+            system, form = demanded(system, formula, deadlock, quantifier)
+        except RecursionError:
+            return system, None
+        sizes: dict[Formula, int] = {}
+        for node in subformulas(form):
+            sizes[node] = 1 + sum(sizes[child] for child in node.children)
+        return system, None if form is FALSE or sizes[form] > _LARGEST else form
+
+    def _derived(self, formula: Formula, sets: Sets, budget: Budget) -> Proved | str:
+        """A proof, or why there is none."""
+        deriving = Deriving(self._asking, self.system, sets.closed, sets.kept, budget)
+        goes_on = formula.operands[0] if isinstance(formula, And) else formula
+        if deriving.derive(INIT, goes_on) is None:
+            ends = ", or that each state has a successor," if goes_on.children[0] is not TRUE else ""
+            return f"that no run leaves the declared box{ends} is not derived"
+        derivation = deriving.derive(INIT, formula)
+        if derivation is None:
+            return f"no derivation of {to_text(formula)[:200]} was found from the sets that were tried"
+        proof = RunsProof.of(formula, derivation, self._asking.sets)
+        self._asking.figures.proved = [("derived", text) for text in proof.texts[:3]]
+        return Proved(basis(derivation), inside=True, proof=proof)
+
+    def _stay(self, sets: Sets, budget: Budget) -> Witness | None:
+        """An initial state all runs of which break the property, or (E) some."""
+        if self._stays is None:
+            forms = dict.fromkeys(self._negations())
+            self._stays = [Stays(self._asking, self.system, form, budget) for form in forms]
+        witnesses = (stays.find(sets, budget) for stays in self._stays)
+        return next((one for one in witnesses if one is not None), None)
+
+    def _negations(self) -> Iterator[Formula]:
+        for quantifier in (Quantifier.ALL, Quantifier.EXISTS):
+            _, form = self._sized(Not(self.question.formula), quantifier)
+            if form is not None:
+                yield form
+
+
+FOREVER_LTL = ForeverLtl()
