@@ -111,10 +111,10 @@ def replay_stored(loaded: Loaded, stored: Mapping[str, Any], witness: Witness) -
     from venmas.nn.runtime import OnnxRuntime
     from venmas.question import Question, chosen_for, posed
 
-    _, found = asked_of(stored, loaded.system)
-    if isinstance(found, Linear):
-        return replayed_stay(loaded.system, found, witness)
-    asked = posed(loaded.system, found)
+    _, read = asked_of(stored, loaded.system)
+    if isinstance(read, Linear):
+        return replayed_stay(loaded.system, read, witness)
+    asked = posed(loaded.system, read)
     system, noise = chosen_for(loaded.system, asked) if isinstance(asked, Bounded) else (loaded.system, {})
     question = Question(system, asked, chosen=noise)
     if loaded.system.disturbances and isinstance(asked, Bounded):

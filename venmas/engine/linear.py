@@ -106,8 +106,8 @@ class LinearVerification(Verification[LinearQuestion]):
             self.report.proved = found.answer
         ranking = next((tried for tried in self.report.procedures if tried.name == "ranking"), None)
         if ranking is not None and ranking.why and self.report.decided_by and question.learner not in MINED:
-            told = f"by {self.report.decided_by}, not by the learner {question.learner}: {ranking.why}"
-            self.report.notes.append(f"decided {told}")
+            decider = f"by {self.report.decided_by}, not by the learner {question.learner}: {ranking.why}"
+            self.report.notes.append(f"decided {decider}")
         return found
 
     def _again(self, question: LinearQuestion) -> Established:

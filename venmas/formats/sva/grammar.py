@@ -87,12 +87,12 @@ _REFUSED = re.compile(
 
 
 def refused(text: str) -> tuple[int, str] | None:
-    """Where a text has something that is not read, and why."""
-    found = _REFUSED.search(text)
-    if found is None:
+    """Place in a text of something that is not read, and why it is not."""
+    match = _REFUSED.search(text)
+    if match is None:
         return None
-    word = found[0]
-    return found.start(), f"`{word}` is not read: it {REFUSED.get(word, _LONG)}"
+    word = match[0]
+    return match.start(), f"`{word}` is not read: it {REFUSED.get(word, _LONG)}"
 
 
 PARSER = Lark(_GRAMMAR, parser="lalr", lexer="contextual", propagate_positions=True, maybe_placeholders=False)

@@ -37,7 +37,7 @@ class AssertionRefused(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class Meaning:
-    """What an assertion says. attempt: of each step at which it starts. clock: edge and name, where it names one."""
+    """Formula that an assertion states. attempt: of each step at which it starts. clock: its edge and name, if any."""
 
     attempt: Formula
     clock: tuple[str, str] | None
@@ -46,8 +46,8 @@ class Meaning:
 
 def meaning(text: str) -> Meaning:
     """The meaning of what stands between the brackets of ``assert property``. Raises `AssertionRefused`."""
-    if (found := refused(text)) is not None:
-        raise AssertionRefused(*found)
+    if (refusal := refused(text)) is not None:
+        raise AssertionRefused(*refusal)
     try:
         parsed = PARSER.parse(text)
     except UnexpectedInput as error:
@@ -72,8 +72,8 @@ def meaning(text: str) -> Meaning:
 
 def stated(attempt: Formula, disabled: Formula | None, once: bool) -> Formula:
     """The formula of an assertion that is tried at every step, or once."""
-    found = attempt if disabled is None else _overtaken(attempt, disabled, FALSE)
-    return found if once else globally(found)
+    formula = attempt if disabled is None else _overtaken(attempt, disabled, FALSE)
+    return formula if once else globally(formula)
 
 
 def _overtaken(formula: Formula, accept: Formula, reject: Formula) -> Formula:
@@ -165,20 +165,20 @@ class _Reader:
             if low == 0:
                 self._fail(times, f"`{times}` is not read: a sequence of no steps")
             one = self._matches(operand)
-            found, held = [], one
+            matches, held = [], one
             for count in range(1, high + 1):
                 if count > 1:
                     held = self._after(held, one, (1, 1), times)
-                found += held if count >= low else []
-            return found
+                matches += held if count >= low else []
+            return matches
         if node.data == "sequence":
-            found, gap = [(frozenset(), 0)], (0, 0)
+            matches, gap = [(frozenset(), 0)], (0, 0)
             for at, part in enumerate(node.children):
                 if isinstance(part, Token):
                     gap = _window(part)
                 else:
-                    found = self._after(found, self._matches(part), gap if at else (0, 0), part)
-            return found
+                    matches = self._after(matches, self._matches(part), gap if at else (0, 0), part)
+            return matches
         self._fail(node, "a sequence of conditions is expected here, joined by ##")
 
     def _after(self, first: list[_Match], second: list[_Match], gap: tuple[int, int], at: Any) -> list[_Match]:
@@ -198,7 +198,7 @@ class _Reader:
         return " ".join(self.text[node.meta.start_pos : node.meta.end_pos].split())
 
     def _bracketed(self, node: Any) -> Any:
-        """What stands in the brackets that are all of a condition."""
+        """Content of the brackets that are all of a condition."""
         while node.data in ("condition", "operand", "primary") and len(node.children) == 1:
             (node,) = node.children
             if isinstance(node, Token):

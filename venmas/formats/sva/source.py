@@ -52,10 +52,10 @@ def taken_out(source: str, path: str) -> tuple[str, list[Assertion]]:
     plain = _IGNORED.sub(lambda one: _blank(one[0]), source)
     if not _ITEM.search(plain):
         return source, []
-    text, found = list(source), list[Assertion]()
+    text, assertions = list(source), list[Assertion]()
     for module in _MODULE.finditer(plain):
-        _module(_Source(path, source, plain, module.start(), module.end()), text, found)
-    return "".join(text), found
+        _module(_Source(path, source, plain, module.start(), module.end()), text, assertions)
+    return "".join(text), assertions
 
 
 def with_properties(circuit: Circuit, assertions: list[Assertion], clocks: Mapping[str, str], path: str) -> Circuit:
@@ -109,7 +109,7 @@ class _Source:
         return f"{self.path}, line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))}"
 
     def closed(self, at: int) -> int:
-        """Where the bracket that opens before `at` is closed."""
+        """Place at which the bracket that opens before `at` is closed."""
         depth = 1
         for place in range(at, self.end):
             depth += _BRACKET.get(self.plain[place], 0)
