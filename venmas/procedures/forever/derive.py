@@ -147,12 +147,11 @@ class Deriving:
         return None
 
     def _close(self, start: str, holds: Formula) -> Derivation | None:
-        for one, _ in self._entered(start):
-            back = self.claim(one.name, along(one.again, one.states, holds))
-            if back is None:
-                continue
+        for one in chain(self._closed(), self._more()):
             steps = 0 if start == one.name else one.into
-            parts = [back] if start == one.name else [self.claim(start, along(steps, one.states, holds)), back]
+            parts = [self.claim(one.name, along(one.again, one.states, holds))]
+            if parts[0] is not None and start != one.name:
+                parts.insert(0, self.claim(start, along(steps, one.states, holds)))
             found = [part for part in parts if part is not None]
             if len(found) == len(parts):
                 self._tell("for ever", one)

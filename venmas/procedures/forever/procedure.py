@@ -16,7 +16,7 @@ from venmas.answer import Answer, IncompleteError, Proved, Unknown, Violated
 from venmas.budget import Budget, limited
 from venmas.checker.forever.sequents import HERE
 from venmas.errors import Reason
-from venmas.logic import TRUE, Always, Bounded, Fixpoint, Formula, is_temporal, subformulas
+from venmas.logic import TRUE, Bounded, Fixpoint, Formula, is_temporal, subformulas
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Node, Witness
 from venmas.procedure import Run
@@ -45,8 +45,6 @@ class Forever:
         asked, system = question.asked, question.system
         if isinstance(asked, Bounded):
             return "it is for properties without a bound"
-        if isinstance(asked, Always) and not (system.smooth or system.disturbances):
-            return "AG p has procedures of its own"
         if system.initial_condition is not TRUE:
             return "initial states are those of a condition, and no union of a few regions"
         if HERE in system.vocabulary.names:
@@ -64,7 +62,7 @@ class ForeverSession:
     def __init__(self, question: Question, run: Run) -> None:
         assert run.derive is not None
         self.question, system = question, question.system
-        self._asking = Asking(system, run.derive, question.semantics)
+        self._asking = Asking(system, run.derive, question.semantics, question.certified)
         self._formula = positive(question.asked.formula)
         self._sets: Sets | None = None
         self._points: list[tuple[Point, Sets]] = []

@@ -16,6 +16,8 @@ from venmas.nn.network import Semantics
 from venmas.procedures.forever.claims.proof import Claimed, Derivation
 from venmas.question import Question, chosen_for
 
+_LONG = 10
+"""Steps from which on the proof that was found is to be written down, as none in rationals would be."""
 _OPEN = Unknown(Reason.OPEN, "")
 Decide = Callable[[Question, Budget], Answer]
 
@@ -41,8 +43,8 @@ class Asking:
     seconds: that a question may take; late: questions that took more.
     """
 
-    def __init__(self, system: System, decide: Decide, semantics: Semantics) -> None:
-        self.system, self._decide, self._semantics = system, decide, semantics
+    def __init__(self, system: System, decide: Decide, semantics: Semantics, certified: bool = False) -> None:
+        self.system, self._decide, self._semantics, self._certified = system, decide, semantics, certified
         self.sets: dict[str, Formula] = {}
         self.seconds, self.late, self.left = 1.0, 0, ""
         self.figures = Asked()
@@ -85,7 +87,8 @@ class Asking:
             text = to_text(formula)
             formula = parse(text, self.system.vocabulary)
             drawn, chosen = chosen_for(system, Bounded(formula))
-            certified = bool(drawn.smooth)  # else the proof is found again, in rationals
+            long = self._certified and len(system.branches) == 1 and (formula.horizon or 0) >= _LONG
+            certified = long or bool(drawn.smooth)  # else the proof is found again, in rationals
             question = Question(
                 drawn, Bounded(formula), self._semantics, certified=certified, inside=True, chosen=chosen
             )
