@@ -16,7 +16,7 @@ from venmas.answer import Answer, IncompleteError, Proved, Unknown, Violated
 from venmas.budget import Budget, limited
 from venmas.checker.forever.sequents import HERE
 from venmas.errors import Reason
-from venmas.logic import TRUE, Bounded, Fixpoint, Formula, is_temporal, subformulas
+from venmas.logic import TRUE, Always, Bounded, Fixpoint, Formula, is_temporal, subformulas
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Node, Witness
 from venmas.procedure import Run
@@ -45,6 +45,9 @@ class Forever:
         asked, system = question.asked, question.system
         if isinstance(asked, Bounded):
             return "it is for properties without a bound"
+        given = isinstance(asked, Always) and question.inductive is not None
+        if given and not (system.smooth or system.disturbances):  # else it is tried here, before others
+            return "it is to be proved by the set that was given"
         if system.initial_condition is not TRUE:
             return "initial states are those of a condition, and no union of a few regions"
         if HERE in system.vocabulary.names:
