@@ -68,12 +68,12 @@ def random_loop(seed: int, most: int = 4) -> System:
 
 
 def _box(rng: np.random.Generator, x: list[Variable], number: Callable[[], Fraction]) -> list[Condition]:
-    found: list[Condition] = []
+    sides: list[Condition] = []
     for v in x:
         low = number()
         width = Fraction(int(rng.integers(0, 5)), 8)
-        found += [v >= low, v <= low + width]
-    return found
+        sides += [v >= low, v <= low + width]
+    return sides
 
 
 def _network(rng: np.random.Generator, inputs: int) -> Network:

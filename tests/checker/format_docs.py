@@ -145,13 +145,13 @@ def table() -> str:
             rows += ([""] if rows else []) + [f"*{title}.*", "", "| rule | entries | says |", "|---|---|---|"]
             before = title
         hints = get_type_hints(kind, include_extras=True)
-        told = ", ".join(f"`{key_of(f)}` {said(hints[f.name])}{_left_out(f)}" for f in fields(kind))
-        rows.append(f"| `{name}` | {told or 'none'} | {_first(kind)} |")
+        entries = ", ".join(f"`{key_of(f)}`{_left_out(f)} {said(hints[f.name])}" for f in fields(kind))
+        rows.append(f"| `{name}` | {entries or 'none'} | {_first(kind)} |")
     return "\n".join(rows) + "\n"
 
 
 def said(hint: Any) -> str:
-    """A type in a few characters."""
+    """A type in a few characters; the schema has the limits of sizes."""
     if hint == Number:
         return "number"
     hint, limit = plain_type(hint)
@@ -160,11 +160,12 @@ def said(hint: Any) -> str:
         return "count" if limit == Limit(least=0) else "int" if limit == Limit() else _ends(limit)
     if hint in (str, bool, object):
         return {str: "text", bool: "truth", object: "token"}[hint]
-    most = "" if limit.most is None else f" up to {limit.most}"
+    if origin is Literal:
+        return " or ".join(f"`{value}`" for value in args)
     if origin is np.ndarray:
         return f"[{said(Annotated[int, limit])}]"
     if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
-        return f"[{said(args[0])}]{most}"
+        return f"[{said(args[0])}]"
     if isinstance(hint, type) and issubclass(hint, tuple):
         args = tuple(get_type_hints(hint, include_extras=True).values())
     if args and args[-1] is NoneType:
@@ -184,12 +185,12 @@ def page() -> str:
 
 
 def _first(kind: type[Rule]) -> str:
-    told = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
-    return re.sub(r"``(.+?)``", r"`\1`", told).replace("|", "\\|")
+    text = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+    return re.sub(r"``(.+?)``", r"`\1`", text).replace("|", "\\|")
 
 
 def _left_out(field: Any) -> str:
-    return "" if field.default is MISSING else " (may be left out)"
+    return "" if field.default is MISSING else "?"
 
 
 def _described(kind: type[Rule], shape: dict[str, object]) -> dict[str, object]:

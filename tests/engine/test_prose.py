@@ -18,7 +18,7 @@ ROOT = Path(venmas.__file__).parent
 QUESTION = re.compile(r"(What|Which|Where|How|When)\b")
 VAGUE = {"found", "asked", "told", "able", "met", "wanted"}
 """No names of variables: say what was found."""
-MOST = {"module": 37, "docstring": 217, "variable": 839}
+MOST = {"module": 37, "docstring": 214, "variable": 708}
 """Lower these where you mend some; none is raised."""
 CLEAN = ("nn", "runtime")
 """Rooms that have none."""

@@ -142,12 +142,12 @@ def _until(
             return left & frozenset(s for s in every if model.post((s,)) <= goal)
         return left & frozenset(s for s in every if not model.post((s,)).isdisjoint(goal))
 
-    found, larger = right, right | before(right)
-    while larger != found:
-        found, larger = larger, larger | before(larger)
+    states, larger = right, right | before(right)
+    while larger != states:
+        states, larger = larger, larger | before(larger)
     for _ in range(start):
-        found = before(found)
-    return found
+        states = before(states)
+    return states
 
 
 def _reached(model: FiniteModel, state: int, start: int, end: int | None = None) -> Iterator[States]:

@@ -124,18 +124,18 @@ class Relation(Enum):
         """Where every x from `least` to `greatest` compares so with 0, ends of any shape."""
         match self:
             case Relation.LT:
-                found = greatest < 0
+                truth = greatest < 0
             case Relation.LE:
-                found = greatest <= 0
+                truth = greatest <= 0
             case Relation.GT:
-                found = least > 0
+                truth = least > 0
             case Relation.GE:
-                found = least >= 0
+                truth = least >= 0
             case Relation.EQ:
-                found = (least == 0) & (greatest == 0)
+                truth = (least == 0) & (greatest == 0)
             case Relation.NE:
-                found = (least > 0) | (greatest < 0)
-        return np.asarray(found, dtype=bool)
+                truth = (least > 0) | (greatest < 0)
+        return np.asarray(truth, dtype=bool)
 
 
 _NEGATED = {
@@ -185,13 +185,13 @@ class LinearExpr:
     constant: Fraction = Fraction(0)
 
     def __hash__(self) -> int:
-        found: int | None = self.__dict__.get("_hash")
-        if found is None:
+        known: int | None = self.__dict__.get("_hash")
+        if known is None:
             # of texts: whoever writes a formula can choose numbers of one hash, and make dictionaries lists
             numbers = (self.constant, *(c for _, c in self.terms))
             texts = (f"{c.numerator:x}/{c.denominator:x}" for c in numbers)
-            self.__dict__["_hash"] = found = hash((tuple(n for n, _ in self.terms), *texts))
-        return found
+            self.__dict__["_hash"] = known = hash((tuple(n for n, _ in self.terms), *texts))
+        return known
 
     def __getstate__(self) -> dict[str, object]:
         return {"terms": self.terms, "constant": self.constant}  # hashes of texts are those of one process

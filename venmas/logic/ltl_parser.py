@@ -35,15 +35,15 @@ def parse_ltl(text: str, vocabulary: Vocabulary | None = None) -> Formula:
         parsed = tree(text, LINEAR_GRAMMAR)
         if vocabulary is not None:
             builder = _Builder(text, vocabulary)
-            found: Formula = builder.transform(parsed)
-            return found
+            result: Formula = builder.transform(parsed)
+            return result
         names = _names(parsed)
         builder = _Builder(text, Vocabulary(names))
         builder.flags = set()
-        found = builder.transform(parsed)
+        result = builder.transform(parsed)
         if builder.flags & builder.compared:
-            found = _Builder(text, Vocabulary(names, frozenset(builder.flags))).transform(parsed)
-        return found
+            result = _Builder(text, Vocabulary(names, frozenset(builder.flags))).transform(parsed)
+        return result
     except UnexpectedInput as error:
         raise explain(error, text, linear=True) from None
     except VisitError as error:

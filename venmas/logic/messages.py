@@ -53,16 +53,18 @@ def explain(error: UnexpectedInput, text: str, linear: bool = False) -> FormulaE
         before = text[: chance.start()].split("\n")
         return FormulaError(f"`{chance[1]}`: {_NO_CHANCE}", text, len(before), len(before[-1]) + 1)
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
-        found = f"unexpected `{_shortened(error.token)}`"
-        return FormulaError(f"{found}: {_advice(error, linear)}", text, error.token.line or 1, error.token.column or 1)
+        problem = f"unexpected `{_shortened(error.token)}`"
+        return FormulaError(
+            f"{problem}: {_advice(error, linear)}", text, error.token.line or 1, error.token.column or 1
+        )
     if isinstance(error, UnexpectedCharacters):
-        found = f"unexpected character {error.char!r}"
+        problem = f"unexpected character {error.char!r}"
         advice = "a name with such characters, if it is one, is written in double quotes"
         if linear and error.char in "^[":
             advice = "operators of LTL speak of all steps to come and take no bound"
         if error.char == '"':
-            found, advice = 'a `"` without its partner', 'a quoted name ends with `"` on the same line'
-        return FormulaError(f"{found}: {advice}", text, error.line, error.column)
+            problem, advice = 'a `"` without its partner', 'a quoted name ends with `"` on the same line'
+        return FormulaError(f"{problem}: {advice}", text, error.line, error.column)
     assert isinstance(error, UnexpectedToken | UnexpectedEOF)
     advice = _advice(error, linear) if isinstance(error, UnexpectedToken) else "expected more"
     lines = text.split("\n")

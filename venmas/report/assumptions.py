@@ -25,17 +25,17 @@ def trusted(report: Report, system: System | None) -> Facts:
     if report.verdict is Verdict.UNKNOWN:
         return [("decided by", "nobody: no procedure found a proof or a counterexample")]
     others = "no single procedure" if report.procedures else "an earlier run, whose verdict was kept"
-    found = [("decided by", report.decided_by or others)]
+    facts = [("decided by", report.decided_by or others)]
     rests = basis(report, system)
     if report.verdict is Verdict.VIOLATED:
         how = f"The counterexample alone, replayed {report.replay.how}." if report.replay else " ".join(rests)
-        return [*found, ("basis", how)]
-    found += [("basis", rests[0].strip())] if rests else []
+        return [*facts, ("basis", how)]
+    facts += [("basis", rests[0].strip())] if rests else []
     if report.certificate is not None:
-        found.append(("can be checked", f"{report.certificate.path}, by `venmas check`, without code of the search"))
+        facts.append(("can be checked", f"{report.certificate.path}, by `venmas check`, without code of the search"))
     else:
-        found.append(("can be checked", "no: no certificate was written; the search has to be believed"))
-    return found
+        facts.append(("can be checked", "no: no certificate was written; the search has to be believed"))
+    return facts
 
 
 def assumptions(report: Report, subject: Subject | None) -> Facts:
@@ -100,18 +100,18 @@ def _choices(system: System) -> str:
 def _time(report: Report, system: System) -> str:
     flows = [node for _, node in system.nodes() if isinstance(node, End | Extremum)]
     periods = sorted({node.flow.period for node in flows})
-    told = "Formulas speak of the states at the steps"
+    text = "Formulas speak of the states at the steps"
     if periods:
-        told += f", which follow each other after {' or '.join(map(number, periods))} units of time"
+        text += f", which follow each other after {' or '.join(map(number, periods))} units of time"
         inside = any(isinstance(node, Extremum) for node in flows)
-        told += "; between them, of the least and greatest values alone that flows record" if inside else ""
+        text += "; between them, of the least and greatest values alone that flows record" if inside else ""
     else:
-        told += "; how long a step takes is for the model to say, and what happens between them is not in it"
+        text += "; how long a step takes is for the model to say, and what happens between them is not in it"
     try:
         horizon = read_property(system, report.formula).formula.horizon
     except FormulaError:
-        return f"{told}."
-    return f"{told}. " + ("Runs go on for ever." if horizon is None else f"Steps after number {horizon} do not count.")
+        return f"{text}."
+    return f"{text}. " + ("Runs go on for ever." if horizon is None else f"Steps after number {horizon} do not count.")
 
 
 def _listed(texts: list[str]) -> str:

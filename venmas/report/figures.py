@@ -15,30 +15,30 @@ PROCEDURES = ("procedure", "seconds", "outcome", "counted")
 
 def figures(report: Report) -> Facts:
     """The mode, who decided and what it counted, and what all of it took: nothing that was not used."""
-    found = [("mode", report.mode)]
+    rows = [("mode", report.mode)]
     if uses_programs(report):
-        found.append(("programs", f"{report.encoding} encoding, {report.bounds} bounds"))
+        rows.append(("programs", f"{report.encoding} encoding, {report.bounds} bounds"))
     if report.solvers:
-        found.append(("solver", ", ".join(f"{n} {v}".strip() for n, v in report.solvers.items())))
+        rows.append(("solver", ", ".join(f"{n} {v}".strip() for n, v in report.solvers.items())))
     if report.decided_by:
-        found.append(("decided by", report.decided_by))
-    found += _counted(report)
+        rows.append(("decided by", report.decided_by))
+    rows += _counted(report)
     if report.kind == Linear.kind:
         from venmas.report.linear import facts
 
-        found += facts(report)
+        rows += facts(report)
     if report.workers > 1:
-        found.append(("workers", str(report.workers)))
+        rows.append(("workers", str(report.workers)))
     phases = {name: round(value, 2) for name, value in vars(report.seconds).items() if name != "total"}
     parts = ", ".join(f"{name} {_seconds(value)}" for name, value in phases.items() if value)
-    found.append(("seconds", _seconds(report.seconds.total) + (f" ({parts})" if parts else "")))
+    rows.append(("seconds", _seconds(report.seconds.total) + (f" ({parts})" if parts else "")))
     # rounded as results are stored, so that a page made from the file says the same
-    found.append(("peak memory", f"{round(report.peak_rss_mb, 1):.0f} MB"))
+    rows.append(("peak memory", f"{round(report.peak_rss_mb, 1):.0f} MB"))
     if (stored := report.certificate) is not None:
-        found.append(("certificate", f"{stored.path}, {stored.lines} lines, {stored.size / 1000:.1f} kB"))
+        rows.append(("certificate", f"{stored.path}, {stored.lines} lines, {stored.size / 1000:.1f} kB"))
         if stored.sha256:
-            found.append(("sha256 of the certificate", stored.sha256))
-    return found
+            rows.append(("sha256 of the certificate", stored.sha256))
+    return rows
 
 
 def procedure_rows(report: Report) -> list[tuple[str, str, str, str]]:
@@ -66,10 +66,10 @@ def _counted(report: Report) -> Facts:
     if report.procedures:
         return []
     # by an earlier version, or decided by an earlier run, whose journal has no more
-    found = report.graph.facts() if report.graph.nodes else []
+    rows = report.graph.facts() if report.graph.nodes else []
     if report.subproblems.created + report.subproblems.discarded:
-        found += Programs(report.subproblems, report.largest_program, report.depth).facts()
-    return found
+        rows += Programs(report.subproblems, report.largest_program, report.depth).facts()
+    return rows
 
 
 def _seconds(value: float) -> str:

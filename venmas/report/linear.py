@@ -72,12 +72,12 @@ def proof_texts(report: Report) -> list[str]:
 
 def automaton_line(report: Report) -> str:
     """Size of the automaton, and registers on which the property depends."""
-    found = ""
+    sizes = ""
     if (one := report.automaton) is not None:
-        found = f"{one.states} states, {one.edges} edges"
+        sizes = f"{one.states} states, {one.edges} edges"
     if report.cone is not None:
-        found += f"; bits that the property depends on: {report.cone['bits']}, registers: {report.cone['registers']}"
-    return found
+        sizes += f"; bits that the property depends on: {report.cone['bits']}, registers: {report.cone['registers']}"
+    return sizes
 
 
 def obligation_table(report: Report) -> Table | None:

@@ -77,9 +77,9 @@ def procedure_table(report: Report) -> Table | None:
 def machine_facts(report: Report) -> Facts:
     """When, and on what."""
     named = {"system": "operating system"}
-    found = [("started", report.started)] if report.started else []
-    found += [(named.get(name, name), text) for name, text in (report.machine or {}).items()]
-    return found + list((report.versions or {}).items())
+    facts = [("started", report.started)] if report.started else []
+    facts += [(named.get(name, name), text) for name, text in (report.machine or {}).items()]
+    return facts + list((report.versions or {}).items())
 
 
 @dataclass(frozen=True)

@@ -119,12 +119,12 @@ def print_reach(out: Console, found: ReachSets) -> None:
 def print_witness(out: Console, system: System | None, witness: Witness, replay: Replay) -> None:
     """The trace, the atoms that it shows, and the replay."""
     tree = witness.path is None
-    told = "A tree of runs that violates it:" if tree else "A run that violates it:"
+    title = "A tree of runs that violates it:" if tree else "A run that violates it:"
     if witness.stay:
-        told = "An initial state that violates it:"
+        title = "An initial state that violates it:"
     if any(value.radius for value in witness.nodes[0].state):
-        told = "From here no noise brings it about:"
-    out.print(told, style="bold")
+        title = "From here no noise brings it about:"
+    out.print(title, style="bold")
     numbers = print_trace(out, system, witness)
     if not tree and (loop := again(witness, len(witness.nodes) - 1, numbers)):
         out.print(f"The last state is that of step {loop[loop.index('#') + 1 : -1]}: the run goes on so for ever.")

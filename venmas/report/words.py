@@ -91,35 +91,35 @@ def remedies(report: Report) -> list[str]:
         case "time":
             limit = f" (it was {report.asked.timeout:g} s)" if report.asked and report.asked.timeout else ""
             first = f"Allow more time{limit}: --timeout."
-            found = [first, other, others if not other else "", easier]
+            advice = [first, other, others if not other else "", easier]
         case "memory":
             limit = f" (it was {report.asked.memory} MB)" if report.asked and report.asked.memory else ""
-            found = [f"Allow more memory{limit}: --memory.", "Use fewer workers: --workers 1.", other, easier]
+            advice = [f"Allow more memory{limit}: --memory.", "Use fewer workers: --workers 1.", other, easier]
         case "licence":
-            found = ["Use a solver without a limit: --solver highs.", other]
+            advice = ["Use a solver without a limit: --solver highs.", other]
         case "tolerance":
-            found = [
+            advice = [
                 "Use mode exact, which computes in rational numbers." if mode != "exact" else "",
                 "Let it look for a proof: --trust exact." if report.trust != "exact" else "",
                 other,
                 "Choose units in which numbers of the model are neither huge nor tiny.",
             ]
         case "failure" | "unbounded":
-            found = [
+            advice = [
                 other,
                 "Use another solver: `venmas solvers` lists them.",
                 "Please report it with the result file: solvers that fail should be known.",
             ]
         case "open":
-            found = [
+            advice = [
                 other or others,
                 easier,
                 "Ask for a property with a margin: what is open lies close to a threshold.",
             ]
         case "tie":
-            found = [other, "Ask for a property with a margin: candidates meet its threshold exactly, or nearly so."]
+            advice = [other, "Ask for a property with a margin: candidates meet its threshold exactly, or nearly so."]
         case "interrupted":
-            found = ["Run it again and let it finish.", easier]
+            advice = ["Run it again and let it finish.", easier]
         case _:
-            found = [easier]
-    return [text for text in found if text]
+            advice = [easier]
+    return [text for text in advice if text]

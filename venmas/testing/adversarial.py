@@ -54,10 +54,10 @@ def adversarial_systems(
         system.branch(f"b{i}", updates, when=guard)
     for _ in range(draw(st.integers(1, 2))):
         if still:
-            found = [x == 0] if draw(st.booleans()) else [x > -scale, x <= scale]
+            facets = [x == 0] if draw(st.booleans()) else [x > -scale, x <= scale]
         else:
-            found = draw(regions(x, y, None if single else m, scale))
-        system.initial(*found, *([alarm == 0] if draw(st.booleans()) else []))
+            facets = draw(regions(x, y, None if single else m, scale))
+        system.initial(*facets, *([alarm == 0] if draw(st.booleans()) else []))
     system.proposition("inside", (x > -scale) & (x < scale))
     system.validate()
     return system
@@ -102,20 +102,20 @@ def _guards(
     if not guards:
         return (True,) * draw(st.integers(1, most))
     e, limit = draw(_measured(parts, scores)), draw(st.sampled_from(LIMITS))
-    found: tuple[Condition | bool, ...]
+    guarded: tuple[Condition | bool, ...]
     match draw(st.sampled_from(("none", "meet", "overlap", "gap", "point", "again", "any"))):
         case "none":
-            found = (True, True)
+            guarded = (True, True)
         case "meet":
-            found = (e < limit, e >= limit)
+            guarded = (e < limit, e >= limit)
         case "overlap":
-            found = (e <= limit, e >= limit)
+            guarded = (e <= limit, e >= limit)
         case "gap":
-            found = (e < limit, e > limit)
+            guarded = (e < limit, e > limit)
         case "point":
-            found = (e == limit, e != limit)
+            guarded = (e == limit, e != limit)
         case "again":
-            found = (e <= limit, True, e <= limit)
+            guarded = (e <= limit, True, e <= limit)
         case _:
-            found = (draw(conditions(parts)), True)
-    return found[: draw(st.integers(1, most))]
+            guarded = (draw(conditions(parts)), True)
+    return guarded[: draw(st.integers(1, most))]

@@ -130,11 +130,11 @@ def regions(draw: st.DrawFn, x: Expr, y: Expr, m: Expr | None = None, scale: int
     left out.
     """
     at = [draw(quarters) * scale, draw(quarters)]
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     for variable, value, unit in zip((x, y), at, (scale, 1), strict=True):
         width = draw(st.sampled_from((Fraction(0), Fraction(1, 4), Fraction(1)))) * unit
         strict = width and draw(st.integers(0, 5)) == 0
-        found += (
+        conditions += (
             [variable > value - width, variable < value + width]
             if strict
             else [variable >= value - width, variable <= value + width]
@@ -149,10 +149,10 @@ def regions(draw: st.DrawFn, x: Expr, y: Expr, m: Expr | None = None, scale: int
             [row < limit + 1],
             [row != limit + 1],
         )
-        found += rows[draw(st.integers(0, len(rows) - 1))]
+        conditions += rows[draw(st.integers(0, len(rows) - 1))]
     if m is not None and draw(st.booleans()):
-        found.append(m == draw(st.integers(0, MODES - 1)))
-    return found
+        conditions.append(m == draw(st.integers(0, MODES - 1)))
+    return conditions
 
 
 @st.composite
@@ -208,9 +208,9 @@ def initial_states(draw: st.DrawFn, system: System) -> dict[str, Fraction]:
     assert box is not None
     parts = [draw(st.sampled_from((0.0, 1.0, 0.5)) | st.floats(0, 1)) for _ in box]
     near = {n: float(low) + p * float(high - low) for (n, (low, high)), p in zip(box.items(), parts, strict=True)}
-    found = snap(system, region, near)
-    if found is None:
-        found = next(iter(sample(system, region, np.random.default_rng(draw(st.integers(0, 999))), 1)), None)
-    assume(found is not None)
-    assert found is not None
-    return found
+    point = snap(system, region, near)
+    if point is None:
+        point = next(iter(sample(system, region, np.random.default_rng(draw(st.integers(0, 999))), 1)), None)
+    assume(point is not None)
+    assert point is not None
+    return point

@@ -113,12 +113,12 @@ class Moved:
     def _at(self, terms: Sequence[Form | None], rest: Pair | None, t: Fraction) -> Form:
         """The Taylor polynomial at a time of the step, with its remainder."""
         ring, order, power = self.ring, self.fine.order, Fraction(1)
-        found = Form(0)
+        total = Form(0)
         for term in terms[: order + 1]:
             if term is not None:
-                found = ring.add(found, ring.scale(term, power))
+                total = ring.add(total, ring.scale(term, power))
             power *= t
-        return found if rest is None else ring.add(found, between(*self.intervals.scale(rest, power)))
+        return total if rest is None else ring.add(total, between(*self.intervals.scale(rest, power)))
 
     def _looked(self, terms: Sequence[Form | None], rest: Sequence[Pair | None]) -> tuple[list[Pair], list[Pair]]:
         """Ends of an expression over slices of a step, and at the times between them, the first and last included."""
@@ -140,12 +140,12 @@ class Moved:
         ring = self.ring
         middle, half = ring.constant((a + b) / 2), ring.constant((b - a) / 2)
         time = Form(middle.c, (*(0,) * ring.symbols, half.c), middle.e + half.e)
-        found = Form(0)
+        total = Form(0)
         for term in reversed(terms[: self.fine.order + 1]):
-            found = ring.multiply(found, time)
+            total = ring.multiply(total, time)
             if term is not None:
-                found = ring.add(found, term)
-        return found
+                total = ring.add(total, term)
+        return total
 
 
 def _extremum(node: Extremum, over: Sequence[Pair], at: Sequence[Pair]) -> Pair:

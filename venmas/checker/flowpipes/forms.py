@@ -151,10 +151,10 @@ class Forms:
         if slope:
             g = tuple([x * slope >> SLOPE_BITS for x in value.g])
             e = -(-value.e * abs(slope) >> SLOPE_BITS) + len(g) + 1
-            found = Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)
+            enclosed = Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)
         else:
-            found = Form(middle, (), most - middle)
-        return replace(found, known=self._known(function, (low, high), found.range))
+            enclosed = Form(middle, (), most - middle)
+        return replace(enclosed, known=self._known(function, (low, high), enclosed.range))
 
     def _known(self, function: str, operand: Pair, found: Pair) -> Pair:
         """Closed ends of a function's values, from those of the operand and those that were found."""

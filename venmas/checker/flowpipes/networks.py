@@ -104,9 +104,9 @@ class _Pass:
         bias = np.ldexp(layer.bias.astype(np.float64), self.bits)
         out[0] += np.rint(bias).astype(np.int64)
         up = (1 << shift) - 1
-        found = Factor(np.ascontiguousarray(np.abs(whole).T)).times(radii[None], up, shift)[0]
-        found += -(-(vague @ size) >> shift) + len(z) // 2 + 1  # rows and bias are to nearest: half a unit each
-        return out, found
+        spread = Factor(np.ascontiguousarray(np.abs(whole).T)).times(radii[None], up, shift)[0]
+        spread += -(-(vague @ size) >> shift) + len(z) // 2 + 1  # rows and bias are to nearest: half a unit each
+        return out, spread
 
     def _units(self, activation: str, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
         """Each unit within two lines of one slope; what is between them, and its radius, is a symbol of its own."""

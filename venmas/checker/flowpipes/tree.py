@@ -176,7 +176,7 @@ def states_of(system: System, box: Box, bits: int, fine: Fineness) -> States:
 @rule("enclosures")
 @dataclass(frozen=True, slots=True)
 class Enclosures(Rule):
-    """States are enclosed by affine forms, whose values are in units of ``2**-bits``."""
+    """The unit of the affine forms that enclose states, ``2**-bits``."""
 
     bits: Annotated[int, Limit(BITS[0], BITS[-1])]
 
@@ -184,7 +184,7 @@ class Enclosures(Rule):
 @rule("cut")
 @dataclass(frozen=True, slots=True)
 class Cut(Rule):
-    """The part of a box where a variable, by number, is at most a number, and the rest; they follow."""
+    """The parts of a box where a variable, by number, is at most a number, and at least; they follow."""
 
     variable: Count
     at: Number
@@ -193,7 +193,7 @@ class Cut(Rule):
 @rule("choose")
 @dataclass(frozen=True, slots=True)
 class Choose(Rule):
-    """The leaf that follows is about the part of its box with these values of the noise that may be chosen."""
+    """The values of chosen noise to which the box of the next leaf is cut."""
 
     values: tuple[Number, ...]
 

@@ -56,7 +56,7 @@ class Named(Rule):
 @rule("bounded")
 @dataclass(frozen=True, slots=True)
 class Bound(Rule):
-    """Every state of a set satisfies a bounded formula, and no run from it leaves the box meanwhile; its proof follows.
+    """Every state of a set satisfies a bounded formula, within the box; its proof follows.
 
     proof: its kind.
     """
@@ -110,7 +110,7 @@ def round_(steps: int, states: Formula, holds: Formula) -> Formula:
 @rule("window")
 @dataclass(frozen=True, slots=True)
 class Window(Derived):
-    """An until within some steps is one, in a context: ``here`` stands for it.
+    """An until within some steps is one, in a context with ``here``.
 
     It may begin at a later step than the present, `begin`.
     """
@@ -183,7 +183,7 @@ class Returning(Derived):
 @rule("close")
 @dataclass(frozen=True, slots=True)
 class Close(Returning):
-    """Runs are in a set after `into` steps and from it again after `again` steps, and a formula holds on the way."""
+    """Runs are in a set after `into` steps and again after `again`, and a formula holds on the way."""
 
     def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         holds, states = scope.read(self.holds), scope.states(self.set)
@@ -215,7 +215,7 @@ class Recur(Returning):
 @rule("stay")
 @dataclass(frozen=True, slots=True)
 class Stay(Returning):
-    """Some run is in a set within `into` steps, from which one is in it again within `again` steps, one at least."""
+    """Some run is in a set within `into` steps, and from it again within `again`, one at least."""
 
     def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
         holds, states = scope.read(self.holds), scope.states(self.set)
@@ -229,7 +229,7 @@ class Stay(Returning):
 @rule("replace")
 @dataclass(frozen=True, slots=True)
 class Replace(Derived):
-    """What holds in every state of a set may stand for the set, in a context where ``here`` stands for it."""
+    """A set is replaced by what holds in all its states, in a context with ``here``."""
 
     by: By
     start: Name
@@ -248,7 +248,7 @@ class Replace(Derived):
 @rule("cases")
 @dataclass(frozen=True, slots=True)
 class Cases(Derived):
-    """What holds in every state of some sets holds in those of a set that they cover."""
+    """A formula that holds in some sets holds in a set that they cover."""
 
     by: By
     start: Name
@@ -267,7 +267,7 @@ class Cases(Derived):
 @rule("both")
 @dataclass(frozen=True, slots=True)
 class Both(Derived):
-    """What holds by each of several sequents holds together."""
+    """The conjunction of several sequents."""
 
     by: By
     start: Name

@@ -23,7 +23,7 @@ MAX_DEEP = 100
 @rule("divide")
 @dataclass(frozen=True, slots=True)
 class Divide(Rule):
-    """The initial sets are cut, one cut after the other; what follows is about the parts, numbered anew.
+    """Cuts of the initial sets, one after the other; what follows is about the parts, numbered anew.
 
     cuts: number of a set, number of a variable in the order of declaration, and where it is cut. The two parts take the
     place of the set; together they are all of it (`halves`).

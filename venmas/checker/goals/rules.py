@@ -45,7 +45,7 @@ from venmas.checker.goals.tables.table import Table as Table
 @rule("frame")
 @dataclass(frozen=True, slots=True)
 class Frame(Rule):
-    """A square matrix, a row for every real variable: ``x = matrix @ y`` gives the coordinates y of a state."""
+    """A square matrix: a state x has the coordinates y with ``x = matrix @ y``."""
 
     matrix: tuple[tuple[Number, ...], ...]
 
@@ -60,7 +60,7 @@ class Frame(Rule):
 @rule("lemma")
 @dataclass(frozen=True, slots=True)
 class Lemma(Rule):
-    """No state with these integers and, in a frame, coordinates from `low` to `high` meets a subformula of the target.
+    """No state with these integers and, in a frame, coordinates from `low` to `high` meets a subformula.
 
     formula, frame: by their numbers. The proof of its goal follows.
     """
@@ -83,7 +83,7 @@ class Lemma(Rule):
 @rule("region")
 @dataclass(frozen=True, slots=True)
 class Region(Rule):
-    """The proof of the first goal of an initial set follows, if it has one."""
+    """An initial set, whose first goal is proved by what follows, if it has one."""
 
     index: Count
 
@@ -91,7 +91,7 @@ class Region(Rule):
 @rule("program")
 @dataclass(frozen=True, slots=True)
 class Program(Rule):
-    """The proof of an initial set by a split tree follows, of the program that its first goal is unrolled to.
+    """An initial set, proved by the split tree that follows, of its unrolled program.
 
     bits: the unit of values is ``2**-bits``. hash: sha256 of the program, which the checker unrolls itself.
     """
@@ -115,7 +115,7 @@ class Program(Rule):
 @rule("tree")
 @dataclass(frozen=True, slots=True)
 class Tree(Rule):
-    """No point of the program's box meets its formula: the leaves of a tree of cuts cover it, and each is shown free.
+    """The tree of cuts, each leaf of which is shown free.
 
     splits, weights: texts of `venmas.checker.affine.tree`.
     """
@@ -138,7 +138,7 @@ STATEMENTS: tuple[type[Statement], ...] = (Frame, Lemma, Table, Region, Program)
 @rule("expand")
 @dataclass(frozen=True, slots=True)
 class Expand(Step):
-    """The first obligation is replaced by what it means, one step further: a goal for each way to meet it."""
+    """A goal for each way to meet the first obligation, one step further."""
 
     about_obligation = nameable = True
 
@@ -150,7 +150,7 @@ class Expand(Step):
 @rule("split")
 @dataclass(frozen=True, slots=True)
 class Split(Step):
-    """The cell is cut along a hyperplane; the two sides, ``form >= 0`` and ``form < 0``, cover it."""
+    """The sides of a hyperplane, ``form >= 0`` and ``form < 0``, which cover the cell."""
 
     nameable = True
     form: tuple[Number, ...]
@@ -165,7 +165,7 @@ class Split(Step):
 @rule("refute")
 @dataclass(frozen=True, slots=True)
 class Refute(Step):
-    """Nothing is left: rows of the goal, by number, with weights, exclude each other on the box (Farkas)."""
+    """Rows of the goal, by number, with weights, that exclude each other on the box (Farkas)."""
 
     weights: tuple[tuple[Count, Number], ...]
 
@@ -187,7 +187,7 @@ class Refute(Step):
 @rule("same")
 @dataclass(frozen=True, slots=True)
 class Same(Step):
-    """Nothing is left: the goal of an earlier line, which was refuted, contains this one."""
+    """The goal of an earlier line, which was refuted, contains this one."""
 
     line: Count = field(metadata={"key": "as"})
 
@@ -203,7 +203,7 @@ class Same(Step):
 @rule("within")
 @dataclass(frozen=True, slots=True)
 class Within(Step):
-    """Nothing is left: the region of a lemma about the first obligation's formula holds all states that it is about."""
+    """The region of a lemma about the first obligation's formula holds all its states."""
 
     about_obligation = True
     lemma: Count
@@ -221,7 +221,7 @@ class Within(Step):
 @rule("listed")
 @dataclass(frozen=True, slots=True)
 class Listed(Step):
-    """Nothing is left: a row of a table refutes the first obligation's formula, and holds all states of it."""
+    """A row of a table refutes the first obligation's formula, and holds all its states."""
 
     about_obligation = True
     table: Count
@@ -256,7 +256,7 @@ class Keep(Step):
 @rule("case")
 @dataclass(frozen=True, slots=True)
 class Case(Step):
-    """The goal for every outcome of a choice, by number, in the state of the first obligation: it has one of them."""
+    """The goal for every outcome of a choice, by number, in the state of the first obligation."""
 
     about_obligation = True
     choice: Count

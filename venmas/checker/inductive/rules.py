@@ -55,7 +55,7 @@ class Set(Rule):
 @rule("start")
 @dataclass(frozen=True, slots=True)
 class Start(Rule):
-    """The cuts of the claim that the states of an initial set are in the set."""
+    """Cuts of the claim that an initial set is in the set."""
 
     index: Count
     tree: tuple[object, ...]
@@ -64,7 +64,7 @@ class Start(Rule):
 @rule("safe")
 @dataclass(frozen=True, slots=True)
 class Safe(Rule):
-    """The cuts of the claim that no state that matches a word violates the property."""
+    """Cuts of the claim that no state of a word violates the property."""
 
     word: Count
     tree: tuple[object, ...]
@@ -73,7 +73,7 @@ class Safe(Rule):
 @rule("step")
 @dataclass(frozen=True, slots=True)
 class Step(Rule):
-    """The cuts of the claim that a branch leads from the states that match a word into the box and the set."""
+    """Cuts of the claim that a branch leads from a word into the box and the set."""
 
     branch: Count
     word: Count

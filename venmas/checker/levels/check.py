@@ -1,6 +1,6 @@
 """Checking that no run of a system breaks a property of LTL, by levels of pairs (state, automaton state).
 
-the automaton accepts every run that breaks the formula                                      (`liveness.automata`)
+the automaton accepts every run that breaks the formula                                      (`netlists.simulation`)
 each initial state has a level with the automaton's first state
 each step of the system from a state that has one, along each edge of the automaton whose label it meets, leads to a
     pair that has one, too: not a higher one, and a lower one where the edge is in acceptance set `level % sets`

@@ -25,7 +25,7 @@ class Automaton(Rule):
 @rule("invariant")
 @dataclass(frozen=True, slots=True)
 class Invariant(Rule):
-    """An inductive invariant: a netlist over registers with an output of one bit for each state of the automaton.
+    """An inductive invariant: a netlist over registers with a bit for each state of the automaton.
 
     Its states have as symbols the line numbers of the registers.
     """
@@ -62,7 +62,7 @@ class Obligation(Rule):
 @rule("enumerate")
 @dataclass(frozen=True, slots=True)
 class Enumerated(Obligation):
-    """The obligation is met for all values of so many bits, which are looked at."""
+    """All values of so many bits meet the obligation."""
 
     bits: Count
 
@@ -70,7 +70,7 @@ class Enumerated(Obligation):
 @rule("rup")
 @dataclass(frozen=True, slots=True)
 class Rup(Obligation):
-    """Clauses refute it, each of which follows from those before by unit propagation."""
+    """Clauses, each of which follows from those before by unit propagation."""
 
     clauses: tuple[tuple[int, ...], ...]
 

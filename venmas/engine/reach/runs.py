@@ -185,10 +185,10 @@ def _starts(system: System, rng: np.random.Generator, count: int, seed: int, bud
 
 
 def _inside(system: System, state: dict[str, Floats]) -> Bools:
-    found = np.ones(len(next(iter(state.values()))), dtype=bool)
+    inside = np.ones(len(next(iter(state.values()))), dtype=bool)
     for decl in system.variables.values():
-        found &= within(decl, state[decl.name])
-    return found
+        inside &= within(decl, state[decl.name])
+    return inside
 
 
 def _value(expr: LinearExpr, state: dict[str, Floats], size: int) -> Floats:

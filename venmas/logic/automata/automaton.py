@@ -54,10 +54,10 @@ class Automaton:
     @cached_property
     def leaving(self) -> tuple[tuple[Edge, ...], ...]:
         """Of each state the edges that begin there."""
-        found: list[list[Edge]] = [[] for _ in range(self.states)]
+        by_state: list[list[Edge]] = [[] for _ in range(self.states)]
         for edge in self.edges:
-            found[edge.source].append(edge)
-        return tuple(map(tuple, found))
+            by_state[edge.source].append(edge)
+        return tuple(map(tuple, by_state))
 
     @property
     def all_marks(self) -> int:
@@ -138,7 +138,7 @@ def strongly_connected(successors: list[list[int]]) -> list[list[int]]:
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     open_: dict[int, None] = {}
-    found = []
+    groups = []
     for root in range(len(successors)):
         if root in index:
             continue
@@ -157,11 +157,11 @@ def strongly_connected(successors: list[list[int]]) -> list[list[int]]:
                     group: list[int] = []
                     while not group or group[-1] != node:
                         group.append(open_.popitem()[0])
-                    found.append(group)
+                    groups.append(group)
             elif child in index:
                 low[node] = min(low[node], index[child])
             else:
                 index[child] = low[child] = len(index)
                 open_[child] = None
                 work.append((child, iter(successors[child])))
-    return found
+    return groups

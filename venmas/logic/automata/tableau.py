@@ -108,11 +108,11 @@ class _Tableau:
 
     def obligations(self, formula: Formula, pruned: bool = True) -> int:
         """A formula as a set of conjuncts; with `pruned`, without those that a ``G`` of it repeats at each step."""
-        found = 0
+        parts = 0
         for part in formula.operands if isinstance(formula, And) else (formula,):
             if not isinstance(part, Top):
-                found |= 1 << self._number[part]
-        return self._pruned(found) if pruned else found
+                parts |= 1 << self._number[part]
+        return self._pruned(parts) if pruned else parts
 
     def _pruned(self, obligations: int) -> int:
         repeating = obligations & self._always

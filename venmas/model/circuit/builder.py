@@ -93,11 +93,11 @@ class Builder:
         return [there[root] for root in roots]
 
     def _node(self, node: Node) -> int:
-        found = self._known.get(node)
-        if found is None:
-            found = self._known[node] = len(self.nodes)
+        number = self._known.get(node)
+        if number is None:
+            number = self._known[node] = len(self.nodes)
             self.nodes.append(node)
-        return found
+        return number
 
     def _simpler(
         self, op: Op, args: Sequence[int], params: Sequence[int], values: Sequence[int | None], width: int

@@ -48,11 +48,11 @@ def cone(circuit: Circuit, roots: Sequence[int]) -> tuple[Circuit, list[int]]:
 def influence(circuit: Circuit, roots: Sequence[int]) -> set[int]:
     """The nodes of the cone."""
     place = {node: at for at, node in enumerate(circuit.registers)}
-    wanted = [*roots, *circuit.starts, *circuit.constraints]
+    frontier = [*roots, *circuit.starts, *circuit.constraints]
     seen: set[int] = set()
-    while wanted:
-        fresh = [node for node in needed(circuit, wanted) if node not in seen]
+    while frontier:
+        fresh = [node for node in needed(circuit, frontier) if node not in seen]
         seen.update(fresh)
         hit = [place[node] for node in fresh if node in place]
-        wanted = [circuit.next[at] for at in hit] + [at for at in (circuit.init[at] for at in hit) if at is not None]
+        frontier = [circuit.next[at] for at in hit] + [at for at in (circuit.init[at] for at in hit) if at is not None]
     return seen

@@ -239,7 +239,7 @@ class _Cases:
 
     def region(self, low: _Ends, high: _Ends, rows: Sequence[_Row]) -> Region:
         """The points of a box that meet the rows."""
-        found: list[Comparison] = []
+        comparisons: list[Comparison] = []
         for i, decl in enumerate(self.decls):
             if (low[i], high[i]) == (self.low[i], self.high[i]):
                 continue
@@ -248,8 +248,8 @@ class _Cases:
             else:
                 ends = [(low[i], _GE)] * (low[i] > self.low[i]) + [(high[i], _LE)] * (high[i] < self.high[i])
             terms = ((decl.name, _ONE),)
-            found += [Comparison(LinearExpr(terms, -Fraction(end)), relation) for end, relation in ends]
-        return (*found, *(row.source for row in rows))
+            comparisons += [Comparison(LinearExpr(terms, -Fraction(end)), relation) for end, relation in ends]
+        return (*comparisons, *(row.source for row in rows))
 
     def sides(self, atom: _Unit | _Row, low: _Ends, high: _Ends, rng: np.random.Generator | None) -> list[_Node | bool]:
         """Disjoint cases that together are everything, towards deciding an atom; the first one is tried first.

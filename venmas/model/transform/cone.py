@@ -129,11 +129,11 @@ class Cones:
 
     def _own_guards(self) -> frozenset[Comparison]:
         """The linear guards that read nothing but what a branch updates that they guard."""
-        found = set()
+        rows = set()
         for guard, updates in zip(self._guards, self._updates, strict=True):
             updated = {name for name, _ in updates}
-            found |= {row for row in _rows(guard) if row.expr.coefficients.keys() <= updated}
-        return frozenset(found)
+            rows |= {row for row in _rows(guard) if row.expr.coefficients.keys() <= updated}
+        return frozenset(rows)
 
     def _keeps_its_range(self, name: str) -> bool:
         """Is it shown that no branch takes the variable out of its range?"""

@@ -275,23 +275,23 @@ def _trace(states: _States, start: Mapping[str, Real], orders: Sequence[Sequence
     for number, order in enumerate(orders):
         step = states.step(states.number(state))
         acted = tuple(told(a.name, v, a.labels) for a, v in zip(system.agents, step.actions().values(), strict=True))
-        found = None
+        successor_state = None
         for index in order:
-            found = step.successor(index)
+            successor_state = step.successor(index)
             if step.open:
                 raise OpenValueError(step.open)
-            if found is not None:
+            if successor_state is not None:
                 branch = system.branches[index].name
                 break
         here = _told_state(system, state)
-        if found is None:
+        if successor_state is None:
             others = [system.branches[i].name for i, _ in step.successors()]
             if others:
                 name = system.branches[order[0]].name
                 raise ModelError(f"step {number}: branch {name!r} is not enabled there; enabled: {', '.join(others)}")
             return (*nodes, Node(here, acted, deadlock=True))
         nodes.append(Node(here, acted, children=((branch, number + 1),)))
-        state = found
+        state = successor_state
     return (*nodes, Node(_told_state(system, state)))
 
 

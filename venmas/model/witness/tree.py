@@ -117,9 +117,9 @@ class Witness(Shown):
         else:
             tree = [_node_json(node) | {"children": dict(node.children)} for node in self.nodes]
         margin = None if self.margin is None else number_json(self.margin)
-        found = {"initial": _values_json(self.nodes[0].state), "margin": margin, "steps": steps, "tree": tree}
-        found |= {"stay": list(self.stay)} if self.stay else {}
-        return found | ({"bits": self.bits} if self.bits else {})
+        data = {"initial": _values_json(self.nodes[0].state), "margin": margin, "steps": steps, "tree": tree}
+        data |= {"stay": list(self.stay)} if self.stay else {}
+        return data | ({"bits": self.bits} if self.bits else {})
 
     @staticmethod
     def from_json(data: object) -> Witness:

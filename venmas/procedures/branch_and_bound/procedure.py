@@ -304,13 +304,13 @@ def _kept(system: System, program: Program) -> frozenset[str]:
     low, high = (ends[0] for ends in floats([tuple(zip(program.low, program.high, strict=True))]))
     with np.errstate(all="ignore"):
         after = intervals(program.layers, low, high)
-    found = set(system.variables)
+    inside = set(system.variables)
     for layer, places, known in list(zip(program.step_layer, program.places, program.known, strict=True))[1:]:
         lows, highs = (ends.tolist() for ends in after[layer + 1])
         ends = {name: (lows[i], highs[i]) for name, i in places.items()} | {name: (v, v) for name, v in known.items()}
         decls = ((name, system.variables[name]) for name in ends)
-        found &= {name for name, decl in decls if decl.lower <= ends[name][0] and ends[name][1] <= decl.upper}
-    return frozenset(found)
+        inside &= {name for name, decl in decls if decl.lower <= ends[name][0] and ends[name][1] <= decl.upper}
+    return frozenset(inside)
 
 
 class _Part:

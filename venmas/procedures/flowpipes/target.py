@@ -163,11 +163,11 @@ def _everywhere(link: Link, told: Bools, every: Bools, branch: int | None = None
 
 def _somehow(link: Link, told: Bools, every: Bools) -> Bools:
     """Before a step: can each state take a branch by which it is told of all sets after it? every: (B,), true."""
-    found = every.copy()
+    truth = every.copy()
     for group, sets in link.answers.ways:
         by = [_everywhere(link, told, every, branch) for branch in group]
-        found &= np.logical_or.reduce([~sets, *by])
-    return found
+        truth &= np.logical_or.reduce([~sets, *by])
+    return truth
 
 
 def linear(ring: Forms, expr: LinearExpr, state: dict[str, Form]) -> Form:

@@ -87,10 +87,10 @@ class Sets:
         """Sets in which a run may stay where a formula holds."""
         if holds not in self._kept:
             state = holds if not is_temporal(holds) else TRUE
-            found = [state] if state is not TRUE else []
-            found += [conjunction([c.states, state]) for c in self._sampled(state)]
-            found += [conjunction([one.states, state]) for one in self.closed()]
-            self._kept[holds] = [self._named(states, 0, 1) for states in dict.fromkeys(found)]
+            candidates = [state] if state is not TRUE else []
+            candidates += [conjunction([c.states, state]) for c in self._sampled(state)]
+            candidates += [conjunction([one.states, state]) for one in self.closed()]
+            self._kept[holds] = [self._named(states, 0, 1) for states in dict.fromkeys(candidates)]
         yield from self._kept[holds]
 
     def _find(self) -> Iterator[Set]:

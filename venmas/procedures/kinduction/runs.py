@@ -115,10 +115,10 @@ class Runs:
         return states
 
     def _inside(self, states: Floats) -> Bools:
-        found = np.ones(len(states), bool)
+        inside = np.ones(len(states), bool)
         for i, decl in enumerate(self.system.variables.values()):
-            found &= within(decl, states[:, i])
-        return found
+            inside &= within(decl, states[:, i])
+        return inside
 
     def _thinned(self, states: Floats) -> Floats:
         if len(states) <= _MOST:

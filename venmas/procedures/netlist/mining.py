@@ -146,12 +146,12 @@ def _thresholds(goal: Goal, b: Builder, registers: dict[int, int], wide: Sequenc
 
 def compared(circuit: Circuit) -> set[int]:
     """Constants that comparators of the netlist meet."""
-    found: set[int] = set()
+    constants: set[int] = set()
     for node in circuit.nodes:
         if node.op in (Op.EQ, Op.ULT, Op.SLT):
             sides = [circuit.nodes[arg] for arg in node.args]
-            found |= {side.params[0] for side in sides if side.op is Op.CONST}
-    return found
+            constants |= {side.params[0] for side in sides if side.op is Op.CONST}
+    return constants
 
 
 def _conditions(goal: Goal, b: Builder, registers: dict[int, int]) -> list[tuple[int, str]]:

@@ -143,31 +143,31 @@ class Enumeration:
                 some = polytopes.take(slice(at, at + _ROWS))
                 parts.append((yield from self._open(some, number, state, formula, step, last)))
             return joined(parts)
-        found = polytopes
-        self.count += len(found)
+        kept = polytopes
+        self.count += len(kept)
         match formula:
             case Bottom():
-                found = found.take(slice(0, 0))
+                kept = kept.take(slice(0, 0))
             case Atom(comparison):
-                found = self._atom(found, self.space.locations[number].values, state, comparison)
+                kept = self._atom(kept, self.space.locations[number].values, state, comparison)
             case And(operands):
                 *first, end = sorted(operands, key=lambda f: f.depth)
                 for operand in first:
-                    found = yield from self._open(found, number, state, operand, step, False)
-                return (yield from self._open(found, number, state, end, step, last))
+                    kept = yield from self._open(kept, number, state, operand, step, False)
+                return (yield from self._open(kept, number, state, end, step, last))
             case Or(operands):
                 parts = []
                 for operand in sorted(operands, key=lambda f: f.depth):
-                    parts.append((yield from self._open(found, number, state, operand, step, last)))
+                    parts.append((yield from self._open(kept, number, state, operand, step, last)))
                 return joined(parts)
             case EX(operand):
-                return (yield from self._some(found, number, state, operand, step, last))
+                return (yield from self._some(kept, number, state, operand, step, last))
             case AX(operand):
-                found = yield from self._every(found, number, state, operand, step)
-        found = found.head(self._size, found.r.shape[1]) if last else found
-        if last and len(found):
-            yield found
-        return found
+                kept = yield from self._every(kept, number, state, operand, step)
+        kept = kept.head(self._size, kept.r.shape[1]) if last else kept
+        if last and len(kept):
+            yield kept
+        return kept
 
     def _some(
         self, polytopes: Polytopes, number: int, state: tuple[int, ...], operand: Formula, step: int, last: bool

@@ -62,10 +62,10 @@ class Partition:
     @classmethod
     def of(cls, space: Space) -> Partition:
         """The one of a space, which remembers what it has met."""
-        found = space.beside.get(cls)
-        if not isinstance(found, cls):
-            space.beside[cls] = found = cls(space)
-        return found
+        partition = space.beside.get(cls)
+        if not isinstance(partition, cls):
+            space.beside[cls] = partition = cls(space)
+        return partition
 
     def rows(self, exprs: Sequence[LinearExpr]) -> Rows:
         """Affine expressions of the reals."""

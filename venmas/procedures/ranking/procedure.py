@@ -82,22 +82,22 @@ class Prover:
         """A proof of all components, None where none was found."""
         registers, size = len(self._circuit.registers), gates(self._circuit.nodes)
         if components(self._automaton) and (registers > _MOST_REGISTERS or size > MOST_GATES // 4):
-            told = f"{registers} registers" if registers > _MOST_REGISTERS else f"{size} gates"
-            self._figures.levels.append(f"no ranking function is looked for over {told}")
+            size_text = f"{registers} registers" if registers > _MOST_REGISTERS else f"{size} gates"
+            self._figures.levels.append(f"no ranking function is looked for over {size_text}")
             return None
-        found: list[_Rank] = []
+        networks: list[_Rank] = []
         for component in components(self._automaton):
             ranks = self._component(component, budget)
             if ranks is None:
                 return None
-            found += ranks
-        found = self._trimmed(found, budget)
+            networks += ranks
+        networks = self._trimmed(networks, budget)
         begun = perf_counter()
         kept = self._kept(budget)
         if kept is None:
             return None
         ranked = []
-        for goal, network in found:
+        for goal, network in networks:
             steps = self._falls(goal, network, budget)
             if steps is None:
                 return None

@@ -69,8 +69,8 @@ class Panels:
 def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
     """The panels of a trace, or those of the variables, groups and agents that are named in `only`."""
     notes: list[str] = []
-    found, constant = _grouped(trace, only)
-    found += [(True, panel) for panel in _combined(trace) if not only]
+    listed, constant = _grouped(trace, only)
+    listed += [(True, panel) for panel in _combined(trace) if not only]
     held = [panel for panel in _held(trace) if not only or panel.title.split(" (")[0] in only]
     taken = dict.fromkeys(branch for _, branch, _ in trace.edges)
     if len(taken) == 1 and not only:
@@ -78,14 +78,14 @@ def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
     if constant:
         notes.append(f"Unchanged: {_shortened(constant)}")
     room = max(MAX_PANELS - len(held), 1)
-    if len(found) > room and not only:
-        order = sorted(range(len(found)), key=lambda i: not found[i][0])  # first what the formula asks about
+    if len(listed) > room and not only:
+        order = sorted(range(len(listed)), key=lambda i: not listed[i][0])  # first what the formula asks about
         kept = sorted(order[:room])
-        notes.append(f"Not shown: {_shortened([found[i][1].title for i in sorted(order[room:])])}")
-        found = [found[i] for i in kept]
-    if any(isinstance(panel, Rows) and panel.asked for _, panel in found):
+        notes.append(f"Not shown: {_shortened([listed[i][1].title for i in sorted(order[room:])])}")
+        listed = [listed[i] for i in kept]
+    if any(isinstance(panel, Rows) and panel.asked for _, panel in listed):
         notes.append("Shaded: named in the formula")
-    return Panels((*(panel for _, panel in found), *held), tuple(notes))
+    return Panels((*(panel for _, panel in listed), *held), tuple(notes))
 
 
 def _grouped(trace: Trace, only: Sequence[str]) -> tuple[list[tuple[bool, Panel]], list[str]]:

@@ -44,10 +44,10 @@ def pictures(report: Report) -> list[Picture]:
 
 def alt_text(found: Partial) -> str:
     """What the picture shows, in words."""
-    told = ["The closest run, step by step"] if found.closest is not None else []
-    told += [f"steps up to {found.steps} are proved"] if found.steps is not None else []
-    told += [f"{found.count} open boxes in the initial set"] if found.share is not None else []
-    return ", ".join(told) + "."
+    facts = ["The closest run, step by step"] if found.closest is not None else []
+    facts += [f"steps up to {found.steps} are proved"] if found.steps is not None else []
+    facts += [f"{found.count} open boxes in the initial set"] if found.share is not None else []
+    return ", ".join(facts) + "."
 
 
 def _watched(report: Report, run: Closest | None) -> list[str]:

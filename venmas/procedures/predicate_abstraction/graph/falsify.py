@@ -48,15 +48,15 @@ def random_path(
 
 def _operators(steps: Steps, states: Ints, rng: np.random.Generator) -> Ints:
     """An operator that can be taken in each state (B,), at random; -1: none."""
-    able: Bools = np.asarray(((states[:, None] >= steps.low) & (states[:, None] <= steps.high)).all(2))
+    enabled: Bools = np.asarray(((states[:, None] >= steps.low) & (states[:, None] <= steps.high)).all(2))
     if steps.rows.shape[1]:
-        able &= ((steps.rows @ states.T).transpose(2, 0, 1) + steps.constants >= 0).all(2)
+        enabled &= ((steps.rows @ states.T).transpose(2, 0, 1) + steps.constants >= 0).all(2)
     policy = steps.task.policy
-    if not able.shape[1]:
+    if not enabled.shape[1]:
         return np.full(len(states), -1, np.int64)
     if policy is not None:
         picked = policy.choose(states)
-        able &= (steps.label == FREE) | (steps.label == picked[:, None])
-    score = rng.random(able.shape) * able
-    found: Ints = np.where(able.any(1), score.argmax(1), -1)
-    return found
+        enabled &= (steps.label == FREE) | (steps.label == picked[:, None])
+    score = rng.random(enabled.shape) * enabled
+    chosen: Ints = np.where(enabled.any(1), score.argmax(1), -1)
+    return chosen

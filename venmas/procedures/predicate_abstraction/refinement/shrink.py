@@ -126,15 +126,15 @@ def bsearch(
     policy = engine.policy
     assert policy is not None
     order = sorted(differ, key=lambda v: sensitivity(policy, witness, v, ranges))
-    found: list[int] = []
+    best: list[int] = []
     low, eps, high = 0.0, 0.5, 1.0
     while high - low > _PRECISION:
         relevant = verix(engine, witness, state, label, order, eps)
         if not relevant:
             low, eps = eps, eps + (high - eps) / 2
         else:
-            found, high, eps = relevant, eps, low + (eps - low) / 2
-    return (found, high) if found else (verix(engine, witness, state, label, order, 1.0), 1.0)
+            best, high, eps = relevant, eps, low + (eps - low) / 2
+    return (best, high) if best else (verix(engine, witness, state, label, order, 1.0), 1.0)
 
 
 def verix(engine: QueryEngine, witness: Ints, state: Ints, label: int, order: list[int], eps: float) -> list[int]:

@@ -103,17 +103,17 @@ class Policy:
 
     def _exactly(self, state: Ints) -> int:
         key = state[self.read].tobytes()
-        found = self._choices.get(key)
-        if found is None:
+        choice = self._choices.get(key)
+        if choice is None:
             ask()
             self.exact += 1
             point = [Fraction(int(state[i])) if isinstance(i, int) else as_fraction(i) for i in self.inputs]
             outputs = self.network.evaluate_exact(point)
             on = np.arange(self.labels) if self.among is None else np.flatnonzero(self.among.allowed(state[None])[0])
-            found = max(on.tolist(), key=lambda label: (outputs[label], -label))
+            choice = max(on.tolist(), key=lambda label: (outputs[label], -label))
             if len(self._choices) < _REMEMBERED:
-                self._choices[key] = found
-        return found
+                self._choices[key] = choice
+        return choice
 
 
 class Filter:
