@@ -21,8 +21,8 @@ import numpy.typing as npt
 import torch
 from scipy.linalg import solve_discrete_are
 
-from experiments.training.export import ROOT, fold_input_scaling, write_manifest, write_onnx
-from experiments.zoo.loops import LOOPS, Loop
+from experiments.training.export import ROOT, add_to_manifest, fold_input_scaling, write_manifest, write_onnx
+from experiments.zoo.loops import EVERY, Loop
 from experiments.zoo.plant import Free, Plant
 from venmas.model.evaluation.simulate import Batch, step_batch
 
@@ -137,16 +137,18 @@ def train(loop: Loop, steps: int) -> tuple[list[tuple[Array, Array]], list[str],
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few steps only, to see that the script runs")
-    parser.add_argument("--only", default="", help="loops whose names hold this text; no manifest is written")
+    parser.add_argument("--only", default="", help="loops whose names hold this text")
     parser.add_argument("--output", type=Path, default=ROOT / "experiments" / "zoo" / "networks")
     options = parser.parse_args()
     torch.set_num_threads(1)
     began, files = time.monotonic(), {}
-    for loop in LOOPS.values():
+    for loop in {loop.file: loop for loop in EVERY.values() if not loop.like}.values():
         if options.only in loop.name:
             layers, activations, fit = train(loop, 20 if options.quick else 400 if loop.rough else 1500)
             write_onnx(options.output / loop.file.name, layers, loop.name, activations)
             files[loop.file.name] = {"activations": activations, "rough": loop.rough, **fit}
+            if options.only:
+                add_to_manifest(options.output, file=loop.file.name, fit=files[loop.file.name])
             print(loop.name, fit, round(time.monotonic() - began), "s", flush=True)
     if not options.only:
         write_manifest(

@@ -1,12 +1,12 @@
 """Forty closed loops as users write them, asked three to five questions each.
 
-python -m experiments.zoo [--timeout 60] [--only TEXT] [--certify] [--out zoo.csv]
+python -m experiments.zoo [--linear] [--timeout 60] [--only TEXT] [--certify] [--out zoo.csv]
 
 Each question is asked in a process of its own; a run that was ended continues, as what has a line in the file is not
 asked again. What is expected was sampled (`experiments.zoo.sample`), without the verifier: a violated where satisfied
 is expected is a counterexample that sampling missed, and told; a satisfied where a violation was met is WRONG.
---certify: proofs are written and checked. --table: the table of a file, nothing is asked. Status 1 where anything is
-wrong.
+--linear: of linear plants of 4 to 15 states instead, AG^100 under ReLU and argmax policies. --certify: proofs are
+written and checked. --table: the table of a file, nothing is asked. Status 1 where anything is wrong.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
 
-from experiments.zoo.loops import LOOPS
-from experiments.zoo.plant import KINDS
+from experiments.zoo.loops import EVERY, LINEAR, LOOPS
 from experiments.zoo.sample import Asked, stored
 
 Row = dict[str, str]
@@ -36,26 +35,28 @@ def main(arguments: list[str] | None = None) -> int:
     """Ask what is not known yet, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="of a question")
+    parser.add_argument("--linear", action="store_true", help="linear plants under ReLU and argmax policies")
     parser.add_argument("--only", default="", metavar="TEXT", help="loops whose names hold the text")
     parser.add_argument("--certify", action="store_true", help="write certificates, and check them")
     parser.add_argument("--out", type=Path, default=Path("zoo.csv"), metavar="FILE")
     parser.add_argument("--table", action="store_true", help="only the table of what the file has")
     options = parser.parse_args(arguments)
     known = _read(options.out)
-    for name, number, asked in jobs(options.only):
+    for name, number, asked in jobs(options):
         if not options.table and (name, str(number)) not in known:
             row = ask(name, number, asked, options)
             known[name, str(number)] = row
             _write(options.out, known.values())
             print(*(row[c] for c in ("loop", "formula", "verdict", "problem", "seconds", "by", "check")), flush=True)
-    rows = [known[key] for name, i, _ in jobs(options.only) if (key := (name, str(i))) in known]
+    rows = [known[key] for name, i, _ in jobs(options) if (key := (name, str(i))) in known]
     print("\n".join(table(rows)))
     return int(any(row["problem"].isupper() for row in rows))
 
 
-def jobs(only: str) -> list[tuple[str, int, Asked]]:
+def jobs(options: argparse.Namespace) -> list[tuple[str, int, Asked]]:
     """Loop, number and question."""
-    return [(n, i, q) for n, rows in stored().items() if only in n for i, q in enumerate(rows)]
+    loops, known = LINEAR if options.linear else LOOPS, stored()
+    return [(n, i, q) for n in loops if options.only in n for i, q in enumerate(known[n])]
 
 
 def ask(name: str, number: int, asked: Asked, options: argparse.Namespace) -> Row:
@@ -66,7 +67,7 @@ def ask(name: str, number: int, asked: Asked, options: argparse.Namespace) -> Ro
     row: Row = dict.fromkeys(COLUMNS, "") | {"verdict": "crash", "reason": done.stderr[-300:], "seconds": "0"}
     if done.returncode == 0:
         row |= json.loads(done.stdout.splitlines()[-1])
-    loop = LOOPS[name]
+    loop = EVERY[name]
     row |= {"loop": name, "kind": loop.plant.kind, "policy": loop.policy, "number": str(number)}
     row |= {"formula": asked.formula, "expected": asked.expected, "margin": str(asked.margin)}
     return row | {"problem": judged(row)}
@@ -91,7 +92,7 @@ def table(rows: Sequence[Row]) -> list[str]:
         "| kind | questions | decided | satisfied | violated | median s | largest s |",
         "|---|---|---|---|---|---|---|",
     ]
-    for kind in KINDS:
+    for kind in dict.fromkeys(row["kind"] for row in rows):
         lines += _line(kind, [r for r in rows if r["kind"] == kind])
     for policy in ("relu", "tanh", "argmax"):
         lines += _line(f"*{policy}*", [r for r in rows if r["policy"] == policy])

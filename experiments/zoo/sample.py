@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.zoo.loops import LOOPS, Loop
+from experiments.zoo.loops import EVERY, LINEAR, Loop
 from venmas.model import System
 from venmas.model.evaluation.regions import bounding_box
 from venmas.model.evaluation.simulate import random_branches, step_batch, within
@@ -47,10 +47,16 @@ class Asked:
 
 
 def questions(loop: Loop) -> Iterator[Asked]:
-    """Three to five questions about a loop."""
+    """Three to five questions about a loop; of one of linear plants, one on each side of the farthest value."""
     system = loop.build()
     short, long = loop.plant.steps
     first, last = loop.plant.watched[0], loop.plant.watched[-1]
+    if loop.name in LINEAR:
+        reach = Reach(system, long)
+        low, high = reach.below(first, 1, long, 0.15), reach.above(first, 1, long, 0.15)
+        yield Asked(f"AG^{long} ({first} >= {low} & {first} <= {high})", "satisfied", 0.15)
+        yield Asked(f"AG^{long} {last} >= {reach.below(last, 1, long, -0.05)}", "violated", -0.05)
+        return
     reach = Reach(system, _LONG if not system.smooth else long)
     yield Asked(f"AG^{short} {first} <= {reach.above(first, 1, short, 0.1)}", "satisfied", 0.1)
     low, high = reach.below(first, 1, long, 0.15), reach.above(first, 1, long, 0.15)
@@ -142,11 +148,11 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="loops whose names hold the text")
     options = parser.parse_args()
     known = {name: [vars(q) for q in rows] for name, rows in (stored() if QUESTIONS.exists() else {}).items()}
-    for name, loop in LOOPS.items():
+    for name, loop in EVERY.items():
         if options.only in name:
             known[name] = [vars(q) for q in questions(loop)]
             print(name, *(q["formula"] for q in known[name]), sep="\n  ", flush=True)
-    text = json.dumps({name: known[name] for name in LOOPS if name in known}, indent=1)
+    text = json.dumps({name: known[name] for name in EVERY if name in known}, indent=1)
     QUESTIONS.write_text(text + "\n", encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from experiments.zoo.loops import LOOPS
+from experiments.zoo.loops import EVERY
 from experiments.zoo.sample import stored
 from venmas import Report, verify
 from venmas.checker.file import check_certificate
@@ -19,7 +19,7 @@ from venmas.model import System
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("loop", choices=list(LOOPS))
+    parser.add_argument("loop", choices=list(EVERY))
     parser.add_argument("number", type=int)
     parser.add_argument("timeout", type=float)
     parser.add_argument("--certify", action="store_true")
@@ -30,7 +30,7 @@ def main() -> None:
 
 def row(name: str, number: int, timeout: float, certify: bool) -> dict[str, str]:
     """What became of a question."""
-    system, asked = LOOPS[name].build(), stored()[name][number]
+    system, asked = EVERY[name].build(), stored()[name][number]
     found = {"verdict": "refused", "reason": "", "by": "", "basis": "", "check": ""}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "proof.gz" if certify else None

@@ -231,3 +231,14 @@ def test_an_interrupt_while_it_is_looked_for_leaves_the_verdict(monkeypatch: pyt
     monkeypatch.setattr("venmas.engine.partial.find.how_far", interrupted)
     report = verify(swing(), "AG^200 (angle <= 1.4445)", timeout=1)
     assert (report.verdict, report.partial) == ("unknown", None)
+
+
+def test_what_is_open_for_ever_over_noise_says_how_far_it_got() -> None:
+    """A turn that noise drives out in a million steps."""
+    system = System("turn")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    w = system.disturbance("w", "-0.000001", "0.000001")
+    system.branch("go", x=0.8 * x - 0.6 * y + w, y=0.6 * x + 0.8 * y)
+    system.initial(x >= 0.9, x <= 1, y >= 0, y <= 0.1)
+    report = verify(system, "AG x <= 1.5", timeout=1)
+    assert report.verdict.value == "unknown" and report.partial is not None

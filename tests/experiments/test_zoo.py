@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from experiments.zoo.__main__ import COLUMNS, judged, main
-from experiments.zoo.loops import LOOPS, NETWORKS
+from experiments.zoo.loops import EVERY, LINEAR, LOOPS, NETWORKS
 from experiments.zoo.plant import KINDS, discrete
 from experiments.zoo.sample import Reach, questions, stored
 from venmas.model.system.disturbances import drawn
@@ -27,13 +27,26 @@ def test_there_are_forty_loops_of_ten_kinds() -> None:
     }
     assert set(map(frozenset, policies.values())) == {frozenset(("relu", "tanh", "argmax"))}
     assert sum(loop.rough for loop in LOOPS.values()) >= 8
-    assert set(QUESTIONS) == set(LOOPS)
-    assert all(3 <= len(rows) <= 5 for rows in QUESTIONS.values())
+    assert set(QUESTIONS) == set(EVERY)
+    assert all(3 <= len(QUESTIONS[name]) <= 5 for name in LOOPS)
+
+
+def test_linear_plants_have_both_policies_with_noise_and_without() -> None:
+    counts = {name: sum(not d.integral for d in loop.build().variables.values()) for name, loop in LINEAR.items()}
+    assert min(counts.values()) == 4 and max(counts.values()) >= 15
+    plants = {loop.plant.name for loop in LINEAR.values()}
+    assert len(plants) == 10 and len(LINEAR) == 4 * len(plants)
+    for name, loop in LINEAR.items():
+        system = loop.build()
+        assert not system.smooth
+        assert not system.disturbances or loop.noise == "noisy", name
+        assert [asked.expected for asked in QUESTIONS[name]] == ["satisfied", "violated"]
+        assert all(asked.formula.startswith("AG^100 ") for asked in QUESTIONS[name])
 
 
 def test_networks_are_those_of_the_manifest() -> None:
     told = {entry["file"]: entry for entry in json.loads((NETWORKS / "MANIFEST.json").read_text())["files"]}
-    assert {loop.file.name for loop in LOOPS.values()} == set(told) == {p.name for p in NETWORKS.glob("*.onnx")}
+    assert {loop.file.name for loop in EVERY.values()} == set(told) == {p.name for p in NETWORKS.glob("*.onnx")}
     for name, entry in told.items():
         assert sha256((NETWORKS / name).read_bytes()).hexdigest() == entry["sha256"]
         layers = load_network(NETWORKS / name).layers
@@ -41,9 +54,9 @@ def test_networks_are_those_of_the_manifest() -> None:
     assert sum(p.stat().st_size for p in NETWORKS.iterdir()) < 1_000_000
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", EVERY)
 def test_questions_are_of_the_loop(name: str) -> None:
-    system = LOOPS[name].build()
+    system = EVERY[name].build()
     system.validate()
     for asked in QUESTIONS[name]:
         read_property(system, asked.formula)

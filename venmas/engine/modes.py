@@ -5,9 +5,9 @@ is the main one, which makes a step at each of its turns; the others have parts 
 main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> flowpipes -> (flowpipes | branch-and-bound)
-               -> (polytopes, exact, bound-propagation, flowpipes | reachability) -> (mono | exact)
-    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> forever -> cell-mapping
-               -> forever
+               -> (polytopes, exact, bound-propagation, cell-mapping, flowpipes | reachability) -> (mono | exact)
+    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> cell-mapping -> forever
+               -> cell-mapping -> forever
     linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
                -> forever-ltl
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from venmas.procedures.registry import plugged
 from venmas.runtime.plugins import PROCEDURES, leave_out, points
@@ -43,7 +44,7 @@ class Turn:
     after: float = 0.0
     left: float = 1.0
     pause: float | None = None
-    again: bool = False
+    again: Literal["", "always", "noise"] = ""
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,12 @@ ADAPTIVE = Mode(
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("exact", first=0.1, then=1.0, share=0.1, lead=True),
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
+            Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3),
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),
         # no solver is trusted: it may show a violation, and its "infeasible" is a note
-        (Turn("mono", share=0.5, after=1.0), Turn("exact", pause=0.4, again=True)),
+        (Turn("mono", share=0.5, after=1.0), Turn("exact", pause=0.4, again="always")),
     ),
     workers=True,
     cluster=True,
@@ -99,7 +101,7 @@ _MODES = (
     Mode(
         "exact",
         "a search in exact rationals",
-        ((Turn("enclosures", share=0.25, after=1.0, again=True), Turn("exact", pause=0.4, again=True)),),
+        ((Turn("enclosures", share=0.25, after=1.0, again="always"), Turn("exact", pause=0.4, again="always")),),
         cluster=True,
         resort=True,
     ),
@@ -110,6 +112,7 @@ _MODES = (
             (Turn("fixpoints", first=0.5, share=0.35), Turn("predicate-abstraction")),
             (Turn("fixpoints", left=1 / 2),),  # goes on where it was
             (Turn("k-induction", left=1 / 2),),
+            (Turn("cell-mapping", left=1 / 3, again="noise"),),
             (Turn("forever", left=1 / 2),),
             (Turn("cell-mapping"),),
             (Turn("forever"),),  # of what cells do not decide

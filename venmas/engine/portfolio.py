@@ -169,7 +169,7 @@ class Portfolio:
         sessions, carried = dict(begun or {}), list[Turn]()
         main = self.main if self._resorts(question) else self.budget
         for number, turns in enumerate(self.mode.stages, 1):
-            stage = [t for t in turns if not (t.again and question.certified) and t.procedure != without]
+            stage = [t for t in turns if not _found_again(t, question) and t.procedure != without]
             if not stage:
                 continue
             last = self.mode.resort and number == len(self.mode.stages) and len(stage) == len(turns)
@@ -266,6 +266,12 @@ def bounded_answer(mode: Mode, programs: Programs, settings: Settings, question:
     """The answer to a bounded question of a procedure, within a part of the time."""
     with Run(settings, programs) as run:
         return Portfolio(mode, run, budget, None).settle(question)
+
+
+def _found_again(turn: Turn, question: Asked) -> bool:
+    """Is a proof wanted in writing that the procedure does not write?"""
+    noisy = isinstance(question, Question) and bool(question.system.disturbances)
+    return question.certified and (turn.again == "always" or (turn.again == "noise" and noisy))
 
 
 class _Stage:

@@ -24,6 +24,11 @@ _SOURCES: plugins.Registry[Source] = plugins.Registry(
 )
 
 
+def source(name: str) -> Source:
+    """One of ours, or of other packages."""
+    return _SOURCES.get(name)
+
+
 def sources_for(system: System) -> list[tuple[str, Source]]:
     """All of them in the order in which they are worth asking: enumeration last where there are branches.
 

@@ -96,3 +96,14 @@ def smooth(noise: Fraction | int = 0) -> System:
     system.initial(x >= HALF, x <= 1)
     system.proposition("near", (x <= HALF) & (x >= -HALF))
     return system
+
+
+def slow_turn() -> System:
+    """A turn by 4.5 degrees that shrinks by a fiftieth, with noise: no box holds its image before some 20 steps."""
+    system = System("slow_turn")
+    x, y = system.real("x", -20, 20), system.real("y", -20, 20)
+    push = system.disturbance("push", "-0.01", "0.01")
+    c, s = Fraction("0.976979"), Fraction("0.076888")
+    system.branch("go", {x: c * x - s * y + push, y: s * x + c * y})
+    system.initial(x >= HALF, x <= 1, y >= HALF, y <= 1)
+    return system

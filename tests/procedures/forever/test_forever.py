@@ -22,6 +22,7 @@ from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.lassos import solve
+from venmas.procedures.forever.reached import returning
 from venmas.question import read_property
 
 HALF = Fraction(1, 2)
@@ -156,3 +157,17 @@ def test_a_variable_here_is_named() -> None:
     report = verify(system, "AF here <= 1/2", timeout=10)
     assert report.verdict == "unknown"
     assert "a name of the system is 'here'" in str(report.procedures) + report.message
+
+
+def test_a_loop_that_returns_late_stays_for_ever_under_noise(tmp_path: Path) -> None:
+    """The set is what enclosures of reach sets suggest, and the proof of its long way back is written down."""
+    report = verify(loops.slow_turn(), "AG (x <= 2.5 & x >= -2.5)", timeout=60, certificate=tmp_path / "c.gz")
+    assert report.satisfied and report.decided_by == "forever", report.message
+    assert check_certificate(tmp_path / "c.gz", loops.slow_turn())
+
+
+def test_sets_of_reach_sets_hold_their_images() -> None:
+    system = loops.slow_turn()
+    found = list(returning(system, lambda: None))
+    assert found and all(one.period > 8 for one in found)
+    assert not list(returning(loops.line("escape", 2, Fraction(1, 100), 1), lambda: None))

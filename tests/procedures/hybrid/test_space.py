@@ -2,6 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import product as product_of
+from operator import mul
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from venmas.model import System, apply_network, argmax
 from venmas.model.expressions.expr import to_linear
 from venmas.model.transform.cases import UnsuitableError
 from venmas.nn import Layer, Network
-from venmas.procedures.hybrid.frames import product
+from venmas.procedures.hybrid.frames import Map, product
 from venmas.procedures.hybrid.view import Space, space_of
 
 
@@ -120,3 +123,43 @@ def test_equal_frames_are_one_so_that_rows_and_maps_of_their_steps_are():
         assert np.array_equal(row.plus, here.row(space.reals, to_linear(x - y)).plus)
         matrix = product(after.inverse, product(space.linear(move, move.affine), here.matrix))
         assert np.array_equal(map_.shift, here.map_to(after, matrix, [a.constant for a in move.affine]).shift)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_long_numbers_are_rounded_outward(seed):
+    """Matrices of ten digits, which no common denominator of 64 bits holds: images of corners are in the box."""
+    rng = Random(seed)
+
+    def long(size):
+        return Fraction(rng.randint(-(10**10), 10**10), rng.choice([10**10, 7**11])) * size
+
+    matrix = tuple(tuple(long(2) for _ in range(3)) for _ in range(3))
+    offset = [long(2**20) for _ in range(3)]
+    made = Map.of(matrix, offset)
+    assert made.plus.dtype == np.float64
+    largest = 2 ** rng.choice([10, 30, 50])
+    low = np.array([[rng.randint(-largest, largest) for _ in range(3)] for _ in range(8)])
+    high = np.minimum(low + rng.randint(0, 2**8), largest)
+    least, most = made.apply(low, high)
+    for a, b, c, d in zip(low, high, least, most, strict=True):
+        for corner in product_of(*zip(a.tolist(), b.tolist(), strict=True)):
+            image = [sum(map(mul, row, corner), start) for row, start in zip(matrix, offset, strict=True)]
+            assert all(x <= y <= z for x, y, z in zip(c.tolist(), image, d.tolist(), strict=True))
+            if largest <= 2**30:
+                assert all(z - x <= 2**13 for x, z in zip(c.tolist(), d.tolist(), strict=True))
+
+
+def test_a_plant_of_six_digits_stays_for_ever():
+    """A converter of long numbers that switches: cells are parts of what its runs reach, not of its declared box."""
+    system = System("converter")
+    x = system.reals("x", 2, -60, 60)
+    on = argmax((Fraction(0), 5 - x[1]))
+    system.branch(
+        "go",
+        {
+            x[0]: Fraction("0.952301") * x[0] - Fraction("0.088913") * x[1] + Fraction("1.171234") * on,
+            x[1]: Fraction("0.088913") * x[0] + Fraction("0.774467") * x[1] + Fraction("0.057701") * on,
+        },
+    )
+    system.initial(x[0] >= 0, x[0] <= Fraction(1, 2), x[1] >= 0, x[1] <= 1)
+    assert verify(system, "AG x[2] <= 12", mode="invariant", timeout=60).satisfied

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -14,12 +15,15 @@ from venmas.answer import IncompleteError, Proved, Unknown
 from venmas.budget import Budget, BudgetError, limited
 from venmas.checker.file import check_certificate
 from venmas.engine.certificates.file import write
+from venmas.logic import TRUE, Always
 from venmas.model import clip, where
 from venmas.model.evaluation.regions import sample_initial
 from venmas.model.evaluation.simulate import successors
+from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
 from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct
 from venmas.procedures.inductive.write import Inductive
+from venmas.procedures.reachability.cell_grid import CellCounts, Cells
 from venmas.procedures.reachability.cell_mapping import CELL_MAPPING
 from venmas.question import Question, read_property
 from venmas.testing.systems import BOX, systems
@@ -117,35 +121,85 @@ def test_proofs_hold_on_runs_and_before_the_checker(tmp_path_factory, system, li
         check_certificate(path, system)
 
 
+def cells_about(text: str) -> Cells:
+    system = around()
+    return Cells(Question(system, read_property(system, text)), (0, None, TRUE), CellCounts())
+
+
 def test_the_time_is_looked_at_while_images_become_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their cells are the same, however few are taken at a time."""
-    system = around()
-    session = CELL_MAPPING.start(Question(system, read_property(system, "AG outside")), Run())
-    boxes = session.space.root()
-    low = boxes.low + np.arange(60)[:, None] * (session.width // 70)
-    many = Boxes(np.zeros(60, np.intp), low, low + session.width // 5, np.ones((60, 1), bool))
-    grid = Grid(session.width // 32, session.low, sweep=0, swept=True)
-    whole = session._cells(many, grid)
-    keys = cells(cut(many, grid)[0], grid)
+    made = cells_about("AG outside")
+    boxes = made.space.root()
+    low = boxes.low + np.arange(60)[:, None] * (made.width // 70)
+    many = Boxes(np.zeros(60, np.intp), low, low + made.width // 5, np.ones((60, 1), bool))
+    grid = Grid(made.width // 32, made.low, sweep=0, swept=True)
+    whole = distinct(made._reached(many, grid))
+    parts, origin = cut(many, grid)
+    keys = np.concatenate([origin[:, None], cells(parts, grid)], 1)
     assert len(whole) == len({tuple(row) for row in keys.tolist()}) > 100
-    monkeypatch.setattr("venmas.procedures.reachability.cell_mapping._TURN", 7)
-    few = session._cells(many, grid)
-    assert (few.low == whole.low).all() and (few.high == whole.high).all() and (few.location == whole.location).all()
+    monkeypatch.setattr("venmas.procedures.reachability.cell_grid._TURN", 7)
+    assert (distinct(made._reached(many, grid)) == whole).all()
     with limited(Budget(-1)), pytest.raises(BudgetError):
-        session._cells(many, grid)
+        made._reached(many, grid)
 
 
 def test_too_many_cells_are_refused_while_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("venmas.procedures.reachability.cell_mapping.MAX_CELLS", 10)
-    monkeypatch.setattr("venmas.procedures.reachability.cell_mapping._TURN", 1)
-    system = around()
-    session = CELL_MAPPING.start(Question(system, read_property(system, "AG outside")), Run())
-    whole = Boxes(np.zeros(1, np.intp), session.low[None], (session.low + session.width)[None], np.ones((1, 1), bool))
-    with pytest.raises(OverflowError, match="more than 10 cells"):
-        session._cells(whole, Grid(session.width // 8, session.low, sweep=0, swept=True))
+    monkeypatch.setattr("venmas.procedures.reachability.cell_grid._EDGES", 10)
+    monkeypatch.setattr("venmas.procedures.reachability.cell_grid._TURN", 1)
+    made = cells_about("AG outside")
+    whole = Boxes(np.zeros(1, np.intp), made.low[None], (made.low + made.width)[None], np.ones((1, 1), bool))
+    with pytest.raises(OverflowError, match="more than 10 images"):
+        made._reached(whole, Grid(made.width // 8, made.low, sweep=0, swept=True))
 
 
 @given(st.lists(st.tuples(*[st.integers(-3, 3) | st.integers(-(2**60), 2**60)] * 3), max_size=30))
 def test_distinct_rows(rows: list[tuple[int, ...]]) -> None:
     keys = np.array(rows, np.int64).reshape(-1, 3)
     assert distinct(keys).tolist() == [list(row) for row in sorted(set(rows))]
+
+
+def late(noise: str) -> System:
+    """Down by a tenth each step from 1, with noise: from step 20 on at most 0.122 + 10 noise."""
+    system = System("late")
+    x = system.real("x", -5, 5)
+    w = system.disturbance("w", f"-{noise}", noise)
+    system.branch("on", x=0.9 * x + w)
+    system.initial(x >= 0, x <= 1)
+    return system
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "holds"),
+    [
+        ("AG x <= 1.01", 2, True),
+        ("AG x <= 0.99", 0.5, False),  # of the initial state alone
+        ("AG^40 x <= 0.99", 2, True),
+        ("AX^30 (AG[0,10] x <= 0.2)", 2, True),
+        ("AX^30 (AG[0,10] x <= 0.09)", 0.5, False),  # steady noise brings it to 0.1
+        ("AX^5 (AG[0,30] x <= 0.2)", 0.5, False),
+        ("AG[0,40] x <= 0.99", 0.5, False),
+    ],
+)
+def test_noise_is_an_input_of_each_step(text: str, seconds: float, holds: bool) -> None:
+    system = late("0.01")
+    asked = read_property(system, text)
+    question = Question(system if isinstance(asked, Always) else drawn(system, 40), asked)
+    assert CELL_MAPPING.accepts(question, Run()) is None
+    session, found = CELL_MAPPING.start(question, Run()), None
+    with suppress(BudgetError):
+        while found is None:
+            found = session.advance(Budget(seconds))
+            if session.figures.along > 512:
+                break
+    assert isinstance(found, Proved) is holds
+
+
+def test_a_root_that_violates_is_looked_at_again_after_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time may end between the first cells and the look at them."""
+    system = late("0.01")
+    session = CELL_MAPPING.start(Question(system, read_property(system, "AG x <= 0.5")), Run())
+    with monkeypatch.context() as patched:
+        patched.setattr(Cells, "_violates", lambda self, cells: Budget(-1)())
+        with pytest.raises(BudgetError):
+            session.advance(Budget(5))
+    assert not isinstance(session.advance(Budget(5)), Proved)

@@ -16,6 +16,7 @@ from venmas.engine.partial.prefix import Prefixes, proved_until
 from venmas.errors import InputError
 from venmas.logic import Always, Bounded, Formula, Globally, Property, Quantifier, nnf
 from venmas.model.evaluation.regions import bounding_box
+from venmas.model.system.disturbances import drawn
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box, VariableDecl
 from venmas.question import Question
@@ -120,7 +121,7 @@ def _proved(
         best = max(told)
     else:
         with limited(budget):
-            best = proved_until(question.system, prefixes, extra, last, budget)
+            best = proved_until(drawn(question.system, last + extra), prefixes, extra, last, budget)
     with limited(Budget(_TEXT)):  # what is known is written, though the time of the search is over
         return _formulas(prefixes, best, last)
 

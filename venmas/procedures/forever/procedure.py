@@ -50,8 +50,9 @@ class Forever:
         asked, system = question.asked, question.system
         if isinstance(asked, Bounded):
             return "it is for properties without a bound"
-        if isinstance(asked, Always) and not (system.smooth or system.disturbances):
-            return "AG p has procedures of its own"
+        given = isinstance(asked, Always) and question.inductive is not None
+        if given and not (system.smooth or system.disturbances):  # else it is tried here, before others
+            return "it is to be proved by the set that was given"
         if system.initial_condition is not TRUE:
             return "initial states are those of a condition, and no union of a few regions"
         if HERE in system.vocabulary.names:
@@ -69,7 +70,7 @@ class ForeverSession:
     def __init__(self, question: Question, run: Run) -> None:
         assert run.derive is not None
         self.question, system = question, question.system
-        self._asking = Asking(system, run.derive, question.semantics)
+        self._asking = Asking(system, run.derive, question.semantics, question.certified)
         self._formula = positive(question.asked.formula)
         self._sets: Sets | None = None
         self._stays: Stays | None = None

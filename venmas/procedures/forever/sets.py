@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain, count
 
 import numpy as np
 
 from venmas.answer import IncompleteError
 from venmas.bounds.rounding import Bools, Floats
-from venmas.budget import Budget
+from venmas.budget import Budget, BudgetError
 from venmas.logic import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disjunction, is_temporal, nnf, subformulas
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import bounding_box, sample, snap
@@ -22,11 +23,14 @@ from venmas.model.witness.tree import Node, Value, Witness
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.proof import DerivationProof
 from venmas.procedures.forever.derive import Deriving, Set
+from venmas.procedures.forever.reached import returning
 from venmas.procedures.kinduction.runs import Runs
 from venmas.procedures.kinduction.sets import candidates
 
 _POINTS = 4
 _MARGIN = Fraction(1, 64)
+_FEW = 3
+"""Sets from samples that are tried before those from enclosures."""
 _PLAIN = 24
 """Propositions and atoms that are tried, at most."""
 
@@ -66,14 +70,22 @@ class Sets:
         self, asking: Asking, initial: System, given: Formula | None, formula: Formula, tick: Callable[[], None]
     ) -> None:
         self._asking, self._initial, self._given, self._formula, self._tick = asking, initial, given, formula, tick
-        self._closed: list[Set] | None = None
+        self._known: list[Set] = []
+        self._more = self._find()
         self._kept: dict[Formula, list[Set]] = {}
 
     def closed(self) -> Iterator[Set]:
         """Sets that may close."""
-        if self._closed is None:
-            self._closed = list(self._find())
-        yield from self._closed
+        for number in count():
+            if number == len(self._known):
+                try:
+                    self._known.append(next(self._more))
+                except StopIteration:
+                    return
+                except BudgetError:  # it begins anew
+                    self._known, self._more = [], self._find()
+                    raise
+            yield self._known[number]
 
     def kept(self, holds: Formula) -> Iterator[Set]:
         """Sets in which a run may stay where a formula holds."""
@@ -92,13 +104,14 @@ class Sets:
         if self._given is not None:
             yield self._named(self._given, 0, 1)
         seen: set[Formula] = set()
-        for one in (*(sampled for sampled, _ in self._sampled(TRUE)), *self._plain()):
+        sampled = [one for one, _ in self._sampled(TRUE)]
+        for one in chain(sampled[:_FEW], self._reached(), sampled[_FEW:], self._plain()):
             if one.states not in seen:
                 seen.add(one.states)
                 yield self._named(one.states, one.into, one.again)
 
     def _plain(self) -> Iterable[Set]:
-        """What the formula and the propositions say of one state, the whole box last."""
+        """States that the formula and the propositions describe, the whole box last."""
         system = self._asking.system
         parts = [*subformulas(self._formula), *system.propositions.values()]
         parts += [atom for part in list(parts) for atom in subformulas(part) if isinstance(atom, Atom)]
@@ -108,6 +121,14 @@ class Sets:
                 yield Set("", part, 0, 1)
                 yield Set("", part, 8, 1)
         yield Set("", TRUE, 0, 1)
+
+    def _reached(self) -> Iterator[Set]:
+        system = self._initial
+        plain = system.initial_condition is TRUE and self._asking.system.initial_condition is TRUE
+        real = any(not decl.integral for n, decl in system.variables.items() if n not in system.disturbances)
+        if plain and real and len(system.branches) == 1:  # several branches make many sets of states
+            for one in returning(system, self._tick):
+                yield Set("", one.formula(system), one.entry, one.period)
 
     def _sampled(self, keep: Formula) -> list[tuple[Set, Box]]:
         """Sets round late states, each with a box that holds it."""

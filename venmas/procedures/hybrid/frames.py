@@ -151,17 +151,18 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """An affine map of integer boxes, rounded outward: a translation, or numerators over a common denominator."""
+    """An affine map of integer boxes, rounded outward: a translation, numerators over a common denominator, or, where
+    these are too long for 64 bits, floats over 1."""
 
     shift: Ints | None
-    plus: Ints
-    minus: Ints
-    offset: Ints
+    plus: Ints | Floats
+    minus: Ints | Floats
+    offset: Ints | Floats
     denominator: int
 
     @staticmethod
     def of(matrix: Matrix, offset: Sequence[Fraction]) -> Map:
-        """From rationals. Raises `UnsuitableError` when they are too long for 64 bits."""
+        """From rationals. Raises `UnsuitableError` for moves that lead too far."""
         size = len(matrix)
         identity = all(matrix[i][j] == (i == j) for i in range(size) for j in range(size))
         scale = lcm(*(o.denominator for o in offset), *(c.denominator for r in matrix for c in r))
@@ -174,7 +175,10 @@ class Map:
         offsets = [_times(o, scale) for o in offset]
         longest = max(sum(map(abs, r)) * MAX_COORDINATE + abs(o) for r, o in zip(rows, offsets, strict=True))
         if scale > 2**40 or longest >= 2**62:
-            raise UnsuitableError("the numbers of the model are too long for the lattice of the reachability graph")
+            if max(sum(map(abs, r)) for r in matrix) > 2**11 or any(abs(o) > 2**61 for o in offset):
+                raise UnsuitableError("a move is too long for the lattice of the reachability graph")
+            near = np.array([[float(c) for c in r] for r in matrix]).reshape(size, size)
+            return Map(None, np.maximum(near, 0), np.minimum(near, 0), np.array([float(o) for o in offset]), 1)
         array = np.array(rows, dtype=np.int64).reshape(size, size)
         return Map(None, np.maximum(array, 0), np.minimum(array, 0), np.array(offsets, dtype=np.int64), scale)
 
@@ -184,7 +188,12 @@ class Map:
             return low + self.shift, high + self.shift
         least = low @ self.plus.T + high @ self.minus.T + self.offset
         greatest = high @ self.plus.T + low @ self.minus.T + self.offset
-        return least // self.denominator, -(-greatest // self.denominator)
+        if self.plus.dtype == np.float64:  # coordinates are exact in floats, and sums stay below 2**62
+            mass = np.maximum(np.abs(low), np.abs(high)) @ (self.plus - self.minus).T + np.abs(self.offset)
+            error = gamma(2 * low.shape[1] + 3) * mass + TINY
+            return np.floor(least - error).astype(np.int64), np.ceil(greatest + error).astype(np.int64)
+        ends = least // self.denominator, -(-greatest // self.denominator)
+        return np.asarray(ends[0], dtype=np.int64), np.asarray(ends[1], dtype=np.int64)
 
 
 def check_size(low: Ints, high: Ints) -> None:

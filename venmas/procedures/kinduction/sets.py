@@ -132,14 +132,14 @@ def _boxes(system: System, hull: Hull, around: Hull, wider: Fraction, invariant:
         for i, (name, decl) in enumerate(system.variables.items()):
             ends = Fraction(low[i]), Fraction(high[i])
             if not decl.integral:
-                ends = _rounded(*ends, wider * (ends[1] - ends[0]) + Fraction(float(widths[i])) / 50)
+                ends = rounded(*ends, wider * (ends[1] - ends[0]) + Fraction(float(widths[i])) / 50)
             box[name] = max(ends[0], decl.lower), min(ends[1], decl.upper)
         cut = propagate(system.variables, _conjuncts(invariant), box)
         found.append(cut or box)
     return tuple(found)
 
 
-def _rounded(low: Fraction, high: Fraction, margin: Fraction) -> tuple[Fraction, Fraction]:
+def rounded(low: Fraction, high: Fraction, margin: Fraction) -> tuple[Fraction, Fraction]:
     """The two ends apart by a margin more each, outward to a hundredth of the width or less."""
     low, high = low - margin, high + margin
     if high <= low:

@@ -19,6 +19,8 @@ from venmas.nn.network import Semantics
 from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred
 from venmas.question import Question, chosen_for, staying
 
+_LONG = 10
+"""Steps from which on the proof that was found is to be written down, as none in rationals would be."""
 _OPEN = Unknown(Reason.OPEN, "")
 Decide = Callable[[Question, Budget], Answer]
 
@@ -44,8 +46,8 @@ class Asking:
     seconds: that a question may take; late: questions that took more; steps: of the longest window that is asked for.
     """
 
-    def __init__(self, system: System, decide: Decide, semantics: Semantics) -> None:
-        self.system, self._decide, self._semantics = system, decide, semantics
+    def __init__(self, system: System, decide: Decide, semantics: Semantics, certified: bool = False) -> None:
+        self.system, self._decide, self._semantics, self._certified = system, decide, semantics, certified
         self.sets: dict[str, Formula] = {}
         self.seconds, self.late, self.left, self.steps = 1.0, 0, "", 64
         self.figures = Asked()
@@ -110,7 +112,8 @@ class Asking:
         return answer
 
     def _decided(self, system: System, formula: Formula, chosen: Noise, budget: Budget) -> tuple[Question, Answer]:
-        certified = bool(system.smooth)  # else the proof is found again, in rationals
+        long = self._certified and len(system.branches) == 1 and (formula.horizon or 0) >= _LONG
+        certified = long or bool(system.smooth)  # else the proof is found again, in rationals
         question = Question(system, Bounded(formula), self._semantics, certified=certified, inside=True, chosen=chosen)
         return question, self._decide(question, budget)
 
