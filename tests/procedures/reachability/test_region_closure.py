@@ -15,6 +15,7 @@ from venmas.answer import IncompleteError, Proved, Unknown
 from venmas.budget import Budget, BudgetError, limited
 from venmas.checker.file import check_certificate
 from venmas.engine.certificates.file import write
+from venmas.engine.parts.division import Piece, divide
 from venmas.logic import TRUE, Always
 from venmas.model import clip, where
 from venmas.model.evaluation.regions import sample_initial
@@ -203,3 +204,23 @@ def test_a_root_that_violates_is_looked_at_again_after_the_time_is_over(monkeypa
         with pytest.raises(BudgetError):
             session.advance(Budget(5))
     assert not isinstance(session.advance(Budget(5)), Proved)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_part_of_the_noise_of_one_step_is_none_of_the_others(which: int) -> None:
+    """Parts of an initial set may halve the noise of the first step; that of later ones is whole."""
+    system = System("jump")
+    y, d = system.real("y", -20, 20), system.real("d", -40, 40)
+    w = system.disturbance("w", -10, 10)
+    system.branch("go", {y: w, d: w - y})
+    system.initial(y == 0, d == 0)
+    made = drawn(system, 22)
+    part = Piece(made.regions[0])
+    assert divide(made, part) and part.cut == (2, Fraction(0))
+    question = Question(
+        made.with_regions([part.pieces[which].region]), read_property(system, "AG^22 (d <= 12 & d >= -12)")
+    )
+    session, found = CELL_MAPPING.start(question, Run()), None
+    for _ in range(3):
+        found = found or session.advance(Budget(10))
+    assert not isinstance(found, Proved)

@@ -15,13 +15,14 @@ from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import Budget, ask
 from venmas.errors import ModelError, Reason
 from venmas.logic import Formula, nnf
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.logic.stages import Stage
 from venmas.model.canonical.canonical import shared
-from venmas.model.evaluation.regions import sample_initial
+from venmas.model.evaluation.regions import bounding_box, sample_initial
 from venmas.model.evaluation.simulate import random_branches, step_batch
 from venmas.model.expressions.domain import Ranges
 from venmas.model.invariant import Invariant
-from venmas.model.system.disturbances import ahead, at_once, drawn, noise_of
+from venmas.model.system.disturbances import at_once, disturbance_of, drawn, noise_of
 from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct, present
 from venmas.procedures.hybrid.frames import Frame, to_boxes
 from venmas.procedures.hybrid.view import Space
@@ -61,9 +62,21 @@ class CellCounts:
 
 
 def space_of_one(question: Question) -> Space:
-    """A view of the system of its own, all steps of which have the variables as coordinates, with the noise of one."""
-    system = at_once(drawn(question.system, 1))
-    here = [tuple(r for r in region if not any(map(ahead, r.expr.variables))) for region in system.regions]
+    """A view of the system of its own, all steps of which have the variables as coordinates, with the noise of one.
+
+    That has the values of all steps: in a part of the initial set, steps may have different ones.
+    """
+    made = drawn(question.system, 1)
+    system, noise = at_once(made), noise_of(drawn(question.system, 2))
+    boxes = [box for region in made.regions if (box := bounding_box(made, region)) is not None]
+    ranges: list[Comparison] = []
+    for name in system.variables:
+        if name in noise and boxes:
+            ends = [box[n] for box in boxes for n in made.variables if n in noise and disturbance_of(n) == name]
+            value = LinearExpr.variable(name)
+            ranges.append(Comparison(value - LinearExpr((), min(a for a, _ in ends)), Relation.GE))
+            ranges.append(Comparison(value - LinearExpr((), max(b for _, b in ends)), Relation.LE))
+    here = [(*(r for r in region if not noise & set(r.expr.variables)), *ranges) for region in made.regions]
     space = Space(shared(system.with_regions(here)), question.semantics == "float32")
     space.frames.append(Frame.identity(len(space.reals), space.unit))
     return space
