@@ -26,7 +26,7 @@ from venmas.checker.levels.labels import check_labels
 from venmas.checker.levels.ranked import check_ranks
 from venmas.checker.netlists.check import check_netlist
 from venmas.errors import UsageError
-from venmas.logic import Always, Formula, fixpoints, parse, parse_property
+from venmas.logic import FALSE, Always, Formula, fixpoints, parse, parse_property
 from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical.writer import canonical_text
 from venmas.model.system.disturbances import Noise
@@ -115,6 +115,8 @@ def _forever_ltl(about: About, lines: Lines) -> Checked:
         raise CheckError(0, "the system has quantities, which its first step measures")
     formula, *_ = (read_formula(system, text) for text in (claim.formula, *claim.fair))
     system, shown = demanded(system, formula, claim.deadlock)
+    if shown is FALSE:
+        raise CheckError(0, "no form of branching time shows the formula, or noise decides about successors")
     return check_core(system, fixpoints(shown), lines, claim.semantics)
 
 

@@ -72,6 +72,9 @@ def differences(result: Mapping[str, Any], header: Header, subject: Subject) -> 
         "deadlock": (asked.deadlock if isinstance(asked, Linear) else "error", claim.deadlock),
         "semantics": (result.get("semantics"), claim.semantics),
     }
+    if header.proof in ("levels", "ranks"):
+        proof = result.get("proof")
+        about["steps"] = (proof.get("within") if isinstance(proof, dict) else None, claim.within)
     different = [key for key, (one, other) in about.items() if one != other]
     if isinstance(found, Circuit):
         same = isinstance(subject, Circuit) and subject.source == header.netlist

@@ -96,7 +96,9 @@ def replay_run(stored: Mapping[str, Any], subject: Subject) -> Run | None:
     if not isinstance(asked, Linear):
         raise UsageError("the result has a run for ever, and its formula is none of LTL")
     run, whole = Run.from_json(stored["lasso"]), LinearQuestion(of, asked).formula
-    return replayed_again(of, run, whole) if isinstance(of, System) else Observed(of, whole).again(run)
+    if isinstance(of, System):
+        return replayed_again(of, run, whole, asked.deadlock)
+    return Observed(of, whole).again(run)
 
 
 def replay_stored(loaded: Loaded, stored: Mapping[str, Any], witness: Witness) -> Replay:

@@ -187,7 +187,7 @@ class Journal:
     def _run(self, run: Lasso) -> Lasso:
         """The run, replayed. Raises `UsageError` where it shows nothing."""
         if isinstance(self.subject, System):
-            found = replayed_again(self.subject, run, self._formula)
+            found = replayed_again(self.subject, run, self._formula, self._linear.deadlock if self._linear else "error")
         else:
             from venmas.model.witness.circuit import Observed
 

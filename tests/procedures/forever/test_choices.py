@@ -125,3 +125,26 @@ def test_certificates_with_other_choices_are_refused(tmp_path: Path) -> None:
         mutant[-1] = {**mutant[-1], "lines": len(mutant) - 1}
         assert not accepted(mutant)
     assert not accepted(rows, Fraction(1, 4))
+
+
+def test_choices_where_an_action_reads_noise(tmp_path: Path) -> None:
+    system = System("pushed")
+    x = system.real("x", -4, 4)
+    w = system.disturbance("w", -1, 1)
+    push = system.agent(where(x + w >= 0, -1, 1), name="push")
+    system.branch("go", x=x / 2 + push)
+    system.initial(x >= 0, x <= 1)
+    for text in ("EG x >= 0", "EF x >= 1.4", "AG EF x >= 1", "EF x <= -1/2"):
+        report = verify(system, text, timeout=5, certificate=tmp_path / "c.gz")
+        if report.satisfied:
+            assert check_certificate(tmp_path / "c.gz", system), text
+
+
+def test_too_many_choices_are_refused() -> None:
+    system = System("many")
+    x = system.real("x", 0, 1)
+    w = system.disturbance("w", 0, 1)
+    for number in range(20):
+        system.branch(f"b{number}", x=(x + w) / 2)
+    with pytest.raises(ModelError, match="with choices"):
+        fixed(system, [(Fraction(1, 2),)] * 1000)

@@ -103,12 +103,14 @@ def test_what_fails_has_an_exact_run(make: Callable[[], System], text: str) -> N
     asked = read_system_property(system, text)
     assert isinstance(asked, Linear)
     run = Run.from_json(json.loads(json.dumps(report.lasso.to_json())))
-    assert replayed_again(system, run, asked.formula) == report.lasso
+    assert replayed_again(system, run, asked.formula, asked.deadlock) == report.lasso
     moved = replace(run, states=({name: value + 100 for name, value in run.states[0].items()}, *run.states[1:]))
-    assert replayed_again(system, moved, asked.formula) is None
+    assert replayed_again(system, moved, asked.formula, asked.deadlock) is None
     if text.startswith(("F", "G F")):
         assert run.back is not None
-        assert replayed_again(system, replace(run, back=None), asked.formula) is None, "it needs its loop"
+        assert replayed_again(system, replace(run, back=None), asked.formula, asked.deadlock) is None, (
+            "it needs its loop"
+        )
 
 
 STAYS: list[tuple[Callable[[], System], str]] = [
@@ -219,7 +221,7 @@ def test_noise_is_of_its_range() -> None:
     report = verify(made, "F t <= 17.5", timeout=60)
     assert isinstance(asked, Linear) and report.lasso is not None
     states = [{**state, "w": Fraction(3, 5)} for state in report.lasso.states]
-    assert replayed_again(made, replace(report.lasso, states=tuple(states)), asked.formula) is None
+    assert replayed_again(made, replace(report.lasso, states=tuple(states)), asked.formula, asked.deadlock) is None
 
 
 def test_quantities_are_refused() -> None:
@@ -241,3 +243,31 @@ def test_integers_made_real_have_the_same_verdicts() -> None:
     seen = Counter(compare(seed, 10) for seed in range(24))
     assert not [told for told in seen if told.startswith("wrong")], seen
     assert seen["satisfied"] >= 6 and seen["violated"] >= 8, seen
+
+
+@pytest.mark.parametrize("deadlock", ["error", "stutter"])
+def test_a_guard_that_reads_noise_leaves_deadlocks_open(deadlock: str, tmp_path: Path) -> None:
+    """Each state has a successor under some noise, and none under other noise: nothing is claimed either way."""
+    system = System("gusts")
+    x = system.real("x", 0, 10)
+    w = system.disturbance("w", -1, 1)
+    system.branch("go", {x: where(x >= 9, 10, x + 1)}, when=w > 0)
+    system.initial(x >= 0, x <= 1)
+    report = verify(system, "F x >= 5", deadlock=deadlock, timeout=5, certificate=tmp_path / "c.gz")
+    assert report.verdict == "unknown", report
+
+
+def test_a_part_about_the_first_state_is_joined(tmp_path: Path) -> None:
+    report = verify(loops.thermostat(), "warm & F low", timeout=60, certificate=tmp_path / "c.gz")
+    assert report.satisfied and report.certificate is not None
+    assert check_certificate(tmp_path / "c.gz", loops.thermostat())
+
+
+def test_a_run_that_stays_is_none_where_deadlocks_are_errors() -> None:
+    system = valve(opens=False)
+    report = verify(system, "F x >= 7", deadlock="stutter", timeout=60)
+    assert report.violated and isinstance(report.lasso, Run) and "" in report.lasso.branches
+    asked = read_system_property(system, "F x >= 7", (), "stutter")
+    assert isinstance(asked, Linear)
+    assert replayed_again(system, report.lasso, asked.formula, "stutter") is not None
+    assert replayed_again(system, report.lasso, asked.formula, "error") is None

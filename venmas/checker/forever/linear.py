@@ -67,10 +67,12 @@ def demanded(
     """The formula that shows of a state that each run from it has one of LTL, or (E) that some run has it, and the
     system it is about: the one given, or where runs stay in states without a successor, one with a branch for that.
 
-    No run leaves the declared box then. False: nothing shows it. With noise a state may have a successor under some of
-    it alone, so that each has to have one under all.
+    No run leaves the declared box then. False: nothing shows it, as with noise and a guard on every branch: EX true
+    would say that a state has a successor under some noise, and it has to have one under all.
     """
-    if deadlock == "stutter" and not system.disturbances:
+    if system.disturbances and system.may_deadlock:
+        return system, FALSE
+    if deadlock == "stutter":
         system, goes_on = stuttering(system), TRUE
     else:
         goes_on = EX(TRUE) if system.may_deadlock else TRUE

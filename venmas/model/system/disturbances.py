@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from venmas.errors import ModelError
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.expressions.expr import Condition, Drawn, Expr, Variable
-from venmas.model.expressions.limits import MAX_VARIABLES, check_count
+from venmas.model.expressions.limits import MAX_BRANCHES, MAX_VARIABLES, check_count
 from venmas.model.expressions.simplify import Simplifier
 from venmas.model.expressions.walk import walk
 from venmas.model.system.initial import InitialSet
@@ -131,7 +131,8 @@ def fixed(system: System, choices: Sequence[Sequence[Fraction]]) -> System:
     made.__dict__.pop("domains", None)
     made.variables = {n: decl for n, decl in system.variables.items() if n not in system.disturbances}
     made.nodes_by_name = {n: node for n, node in system.nodes_by_name.items() if n not in system.disturbances}
-    made.branches = []
+    check_count(len(choices) * len(system.branches), MAX_BRANCHES, f"branches of system {system.name!r} with choices")
+    made.branches, made.agents = [], []  # an action may be another one under each choice
     for at, values in enumerate(choices):
         put = Simplifier(dict(zip(system.disturbances, values, strict=True)), folds=False)
         for branch in system.branches:

@@ -16,6 +16,7 @@ from venmas.logic.formula import Formula
 from venmas.logic.lassos import Lasso, doomed, holds
 from venmas.logic.paths import Leaf, leaves
 from venmas.logic.printing import to_text
+from venmas.logic.property import Deadlock
 from venmas.model.circuit.signals import shown_as
 from venmas.model.evaluation.regions import is_initial
 from venmas.model.evaluation.simulate import Step, misfit
@@ -144,10 +145,10 @@ def replayed(
     """The run from a state by branches (`STAYS`: it stays where there is no successor), which goes on at `back`.
 
     back None: the steps break the formula whatever comes, and some branch is always open. Noise, of which states have
-    values, stays as it is. None where the state is not initial, a branch is not open, the loop does not close, or the
-    run has the property.
+    values, stays as it is; no run stays in a state then, which may have a successor under other noise. None where the
+    state is not initial, a branch is not open, the loop does not close, or the run has the property.
     """
-    system = drawn(system, 1)
+    noisy, system = bool(system.disturbances), drawn(system, 1)
     begun = {name: Fraction(value) for name, value in first.items()}
     if misfit(system, begun) or not is_initial(system, begun) or (back is None and system.may_deadlock):
         return None
@@ -159,7 +160,7 @@ def replayed(
         letters.append(frozenset(leaf for leaf in told if holds_in(leaf, state, name)))
         step = Step(system, state)
         if index < 0:
-            if any(True for _ in step.successors()):
+            if noisy or any(True for _ in step.successors()):
                 return None
             continue
         taken = step.successor(index)
@@ -177,12 +178,15 @@ def replayed(
     return Run(tuple(states), back, conditions, names)
 
 
-def replayed_again(system: System, run: Run, formula: Formula) -> Run | None:
-    """The run of a stored result, replayed. None where it shows nothing, or is of another system."""
+def replayed_again(system: System, run: Run, formula: Formula, deadlock: Deadlock) -> Run | None:
+    """The run of a stored result, replayed. None where it shows nothing, or is of another system.
+
+    deadlock: whether a run may stay where there is no successor.
+    """
     numbers = {"": STAYS, **{one.name: at for at, one in enumerate(system.branches)}}
     if system.smooth or len(run.branches) != len(run.states) or not set(run.branches) <= set(numbers):
         return None
-    if set(run.states[0]) != set(system.variables):
+    if set(run.states[0]) != set(system.variables) or ("" in run.branches and deadlock != "stutter"):
         return None
     first = {name: run.states[0][name] for name in system.variables}
     return replayed(system, first, [numbers[name] for name in run.branches], run.back, formula)

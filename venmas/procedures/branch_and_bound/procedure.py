@@ -101,10 +101,10 @@ class BranchAndBound:
             programs = _programs(question, run, path)
             if isinstance(programs, str):
                 return programs
-            most = max(sum(not ahead(n) for n in program.inputs) for program in programs)
+            most = max((sum(not ahead(n) for n in program.inputs) for program in programs), default=0)
             if most > MOST_INPUTS:
                 return f"{most} initial values are open, more than {MOST_INPUTS}"
-            most = max(len(program.inputs) for program in programs)
+            most = max((len(program.inputs) for program in programs), default=0)
             if most > MOST_WITH_NOISE and question.about == "property":  # others are not written down
                 return f"{most} initial values and disturbances are open, more than {MOST_WITH_NOISE}"
         return along if isinstance(along, str) else None

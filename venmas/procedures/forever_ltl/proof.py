@@ -63,7 +63,8 @@ def _told(formula: Formula, derivation: Derivation) -> Iterator[str]:
     for node in claims(derivation):
         if isinstance(node, Inferred) and isinstance(node.rule, Recur):
             yield f"at least every {max(node.rule.into, node.rule.again) + node.rule.within} steps"
-    lasting = any(isinstance(node, Globally) for node in subformulas(formula.children[-1]))
+    within = formula.children[-1] if formula.children else formula
+    lasting = any(isinstance(node, Globally) for node in subformulas(within))
     for window in _windows(derivation):
         if window.context != "here":
             yield f"each time within {window.within} steps"

@@ -112,7 +112,8 @@ class Runs:
             except ModelError:
                 return None
             if not open_:
-                return self._replayed(first, [*taken, STAYS], len(taken)) if self._stutter else None
+                stays = self._stutter and not self._noisy.disturbances
+                return self._replayed(first, [*taken, STAYS], len(taken)) if stays else None
             index = branches[len(taken)] if len(taken) < len(branches) else rng.choice(list(open_))
             if index not in open_:
                 return None
