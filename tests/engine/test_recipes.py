@@ -176,7 +176,8 @@ def unnamed_solver(house: House, _: Path) -> House:
 
 def no_turn(house: House, _: Path) -> House:
     invariant = house.modes["invariant"]
-    return replace(house, modes={**house.modes, "invariant": replace(invariant, stages=invariant.stages[:-1])})
+    stages = tuple(stage for stage in invariant.stages if all(turn.procedure != "k-induction" for turn in stage))
+    return replace(house, modes={**house.modes, "invariant": replace(invariant, stages=stages)})
 
 
 CHECKS = {"A solver": a_solver, "A procedure": a_procedure, "A mode": a_mode, "A scenario": a_scenario}

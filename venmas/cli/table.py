@@ -76,6 +76,7 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     "replay": _COMMON | _SCENARIO | _options(_ALWAYS, "--quiet"),
     "archive": _COMMON | _SCENARIO | _options(_ALWAYS, "--output --certificate"),
     "programs": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --output --mode --tune --format --limit"),
+    "smv": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --output"),
     "formula": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --negated --output"),
     "witness": _COMMON | _SCENARIO | _options(_ALWAYS, "--output"),
     "automaton": _COMMON | _options(_ALWAYS, "--fair --output"),

@@ -141,11 +141,13 @@ CHECKER = [
     Mutant(_FORMS, "-(-value.e * abs(slope) >> SLOPE_BITS)", "(value.e * abs(slope) >> SLOPE_BITS)", _OF_FORMS),
     Mutant(
         _FORMS,
-        "found = Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)",
-        "found = Form((value.c * slope >> SLOPE_BITS) + middle, g, e + middle - least)",
+        "enclosed = Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)",
+        "enclosed = Form((value.c * slope >> SLOPE_BITS) + middle, g, e + middle - least)",
         _OF_FORMS,
     ),
-    Mutant(_FORMS, "found = Form(middle, (), most - middle)", "found = Form(middle, (), middle - least)", _OF_FORMS),
+    Mutant(
+        _FORMS, "enclosed = Form(middle, (), most - middle)", "enclosed = Form(middle, (), middle - least)", _OF_FORMS
+    ),
     Mutant(
         _FORMS, "self.c - size, self.c + size", "self.c - size + self.e, self.c + size", (*_OF_FORMS, "flow, checker")
     ),
