@@ -174,8 +174,8 @@ CHECKER = [
     ),
     Mutant(
         _FLOW,
-        "ring.add(found, between(*self.intervals.scale(rest, power)))",
-        "ring.add(found, between(*self.intervals.scale(rest, power * t)))",
+        "ring.add(total, between(*self.intervals.scale(rest, power)))",
+        "ring.add(total, between(*self.intervals.scale(rest, power * t)))",
         ("flow, checker",),
     ),
     Mutant(_FLOW, "if low < box[n][0] or box[n][1] < high]", "if False]", ("flow, checker",)),
