@@ -173,7 +173,7 @@ def test_moves_rows_and_frames(kind):
         first, last = found.apply(low, high)
         for a, v, b in zip(first[0], coordinates(after, new), last[0], strict=True):
             assert int(a) <= v <= int(b)
-    assert done > 20 if kind in ("small", "fractions", "singular") else refused > 0
+    assert done > 20 if kind in ("small", "fractions", "singular", "long") else refused > 0
 
 
 def image(frame, after, linear, constants):
@@ -186,14 +186,18 @@ def image(frame, after, linear, constants):
     return times(after.inverse, times(linear, frame.matrix)), offset
 
 
-def test_long_shifts_and_numbers_are_refused():
+def test_long_shifts_are_refused_and_long_numbers_rounded_outward():
     eye = ((Fraction(1),),)
     for far in (2**52, 2**62, -(2**63), 2**64):
         with pytest.raises(UnsuitableError):
             Map.of(eye, [Fraction(far)])
-    for entry in (Fraction(1, 2**41), Fraction(2**13), Fraction(1, 3**30)):
-        with pytest.raises(UnsuitableError):
-            Map.of(((entry,),), [Fraction(0)])
+    with pytest.raises(UnsuitableError):
+        Map.of(((Fraction(2**13),),), [Fraction(0)])
+    for entry in (Fraction(1, 2**41), Fraction(1, 3**30), Fraction(10**15 + 1, 10**15)):  # in floats, rounded outward
+        place = np.array([[MAX_COORDINATE // 2 - 1]])
+        low, high = Map.of(((entry,),), [Fraction(1, 3**30)]).apply(place, place)
+        least, most, exact = int(low[0, 0]), int(high[0, 0]), entry * int(place[0, 0]) + Fraction(1, 3**30)
+        assert least <= exact <= most <= least + 2**12
 
 
 def test_the_lattice_holds_the_numbers_of_a_system_or_rounds_outward():
