@@ -170,6 +170,22 @@ def test_a_disabled_attempt_has_not_failed_before() -> None:
         ("assume property (@(posedge clk) x);", "line 2, column 1: `assume property` is not read: state it"),
         ("property p(a); a; endproperty assert property (p(x));", "`property` with arguments is not read"),
         ("sequence s; x ##1 y; endsequence assert property (s |-> y);", "column 1: `sequence` is not read"),
+        (
+            "`ifdef NEVER\ndefault disable iff (y);\n`endif\nassert property (@(posedge clk) x);",
+            "line 3, column 1: `default disable iff` between `ifdef and `endif is not read",
+        ),
+        (
+            "`ifndef A\n`else\ndefault clocking @(posedge clk); endclocking\n`endif\nassert property (x);",
+            "line 4, column 1: `default clocking` between `ifdef",
+        ),
+        (
+            "`ifdef A\nproperty p; x; endproperty\n`endif\nassert property (p);",
+            "line 3, column 1: `property` between `ifdef",
+        ),
+        (
+            "property p; x; endproperty\nproperty p; y; endproperty\nassert property (p);",
+            "line 3, column 1: a second `property p` in a module is not read",
+        ),
         ("always @(posedge clk) assert property (x);", "column 23: `assert property` within a procedure is not read"),
         ("assert property (x[*0:2] |-> y);", "a sequence of no steps"),
         ("assert property (x ##[0:999] y ##[0:999] x);", "more than 1000 matches"),

@@ -33,6 +33,7 @@ _CLOCKING = re.compile(
 _DISABLE = re.compile(r"\bdefault\s+disable\s+iff\b([^;]*);")
 _PROPERTY = re.compile(r"\bproperty\s+(\w+)\s*(\(\s*\)|\()?\s*;?(.*?);?\s*\bendproperty\b(?:\s*:\s*\w+)?", re.DOTALL)
 _SEQUENCE = re.compile(r"(?<!\w)sequence\s+\w+")
+_CONDITIONAL = re.compile(r"`(ifn?def|endif)\b")
 _BRACKET = {"(": 1, ")": -1}
 
 
@@ -108,6 +109,12 @@ class _Source:
         before = self.source[:at]
         return f"{self.path}, line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))}"
 
+    def always_there(self, at: int, what: str) -> None:
+        """Refuse what a condition of the preprocessor may leave out, where more than its place depends on it."""
+        opened = [one[1] != "endif" for one in _CONDITIONAL.finditer(self.plain, self.start, at)]
+        if 2 * sum(opened) != len(opened):
+            self.fail(at, f"{what} between `ifdef and `endif is not read: move it out of them")
+
     def closed(self, at: int) -> int:
         """Place at which the bracket that opens before `at` is closed."""
         depth = 1
@@ -126,14 +133,19 @@ def _module(here: _Source, text: list[str], found: list[Assertion]) -> None:
     for one in _CLOCKING.finditer(plain, *bounds):
         if one[1] is None:
             here.fail(one.start(), "`default clocking` is read as `default clocking @(posedge clk); endclocking`")
+        here.always_there(one.start(), "`default clocking`")
         clocking = one[1]
         _erase(text, one.start(), one.end())
     for one in _DISABLE.finditer(plain, *bounds):
+        here.always_there(one.start(), "`default disable iff`")
         disable = f" disable iff {one[1].strip()} "
         _erase(text, one.start(), one.end())
     for one in _PROPERTY.finditer(plain, *bounds):
         if one[2] is not None and one[2].endswith("("):
             here.fail(one.start(), "`property` with arguments is not read: write the property where it is used")
+        here.always_there(one.start(), "`property`")
+        if one[1] in declared:
+            here.fail(one.start(), f"a second `property {one[1]}` in a module is not read: give it another name")
         declared[one[1]] = one.start(3), here.plain[one.start(3) : one.end(3)]
         _erase(text, one.start(), one.end())
     for one in _ITEM.finditer(plain, *bounds):
