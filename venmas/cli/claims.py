@@ -56,20 +56,19 @@ def differences(result: Mapping[str, Any], header: Header, subject: Subject) -> 
     from venmas.question import posed
 
     found, asked = asked_of(result, subject)
-    claim, linear = header.claim, isinstance(asked, Linear)
+    claim = header.claim
     if isinstance(found, Circuit) is (header.netlist is None):
         return ["system or design"]
-    if linear is not (claim.kind == "linear"):
+    if isinstance(asked, Linear) is not (claim.kind == "linear"):
         return ["logic"]
-    formula = (
-        posed(found, asked).formula if isinstance(found, System) and not isinstance(asked, Linear) else asked.formula
-    )
-    said = (formula, *asked.fair) if isinstance(asked, Linear) else (formula,)
-    proved = _claimed(claim, subject)
+    if not isinstance(asked, Linear):
+        assert isinstance(found, System)
+        asked = Linear(posed(found, asked).formula)
+    formula, *fair = _claimed(claim, subject)
     about = {
-        "formula": (said[0], proved[0]),
-        "fairness": (said[1:], proved[1:]),
-        "deadlock": (asked.deadlock if isinstance(asked, Linear) else "error", claim.deadlock),
+        "formula": (asked.formula, formula),
+        "fairness": (asked.fair, tuple(fair)),
+        "deadlock": (asked.deadlock, claim.deadlock),
         "semantics": (result.get("semantics"), claim.semantics),
     }
     if header.proof in ("levels", "ranks"):

@@ -14,7 +14,7 @@ from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
 from venmas.cli.plural_options import Plural
 from venmas.cli.progress import ProgressLine, clock
-from venmas.cli.subjects import Design, load_subject
+from venmas.cli.subjects import Design, load_asked
 from venmas.cli.sweep import read_sweeps
 from venmas.cli.table import refuse, refuse_for_mode
 from venmas.cli.tuning import read_tune_files
@@ -55,9 +55,7 @@ def verify_several(
     try:
         with reading(options["timeout"]) as left:
             given = _given(plural)
-            signals = (*given, options["initial"], *options["fair"])
-            exact = options["trust"] != "solver"
-            first = load_subject(scenario, {**settings, **sweeps[0]}, networks, signals, exact)
+            first = load_asked(scenario, {**settings, **sweeps[0]}, networks, given, options)
     except LimitError as stop:
         named = [*plural.formulas, *(f"@{path}" for path in plural.formula_lists)] or [""]
         unread = [Result(text, swept=s, reason=stop.reason, message=str(stop)) for s in sweeps for text in named]
@@ -149,8 +147,7 @@ def loaded_or_told(
 
     try:
         with reading(options["timeout"]) as left:
-            signals = (*(row.formula for row in part), options["initial"], *options["fair"])
-            loaded = load_subject(scenario, settings, networks, signals, options["trust"] != "solver")
+            loaded = load_asked(scenario, settings, networks, [row.formula for row in part], options)
         return loaded, left()
     except InputError as error:
         reason, message = REFUSED, str(error)

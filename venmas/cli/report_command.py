@@ -24,7 +24,7 @@ from venmas.errors import FormulaError, InputError, LimitError, ModelError, Usag
 if TYPE_CHECKING:
     from venmas.engine.report import Report
     from venmas.report import Checks
-    from venmas.report.plot.figures import Picture
+    from venmas.report.graph_picture import Picture
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from venmas.cli.options import Loaded, load
 from venmas.errors import UsageError
@@ -79,3 +79,15 @@ def load_subject(
     else:
         circuit = of_machine(machine, scenario, Budget(None), exact)
     return Design(scenario, circuit, dict(settings))
+
+
+def load_asked(
+    scenario: str | None,
+    settings: Mapping[str, str],
+    networks: str | None,
+    texts: Sequence[str],
+    options: Mapping[str, Any],
+) -> Loaded | Design:
+    """The same, for questions with the options of verify, whose conditions read signals, too. Raises `InputError`."""
+    signals = (*texts, options["initial"], *options["fair"])
+    return load_subject(scenario, settings, networks, signals, options["trust"] != "solver")

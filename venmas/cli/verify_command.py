@@ -36,7 +36,7 @@ from venmas.cli.options import (
 from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json, store_text
 from venmas.cli.plural_options import plural_options, take_plural
-from venmas.cli.subjects import Design, load_subject
+from venmas.cli.subjects import Design, load_asked
 from venmas.cli.table import Command, refuse, refuse_for_mode
 from venmas.cli.tuning import checked, read_tune_files, tune_option
 from venmas.errors import LimitError, ModelError, UsageError
@@ -202,8 +202,7 @@ def command(
     try:
         with reading(timeout) as left:
             text = read_text(formula) if formula else ""
-            signals = (text, initial, *fair)
-            loaded = load_subject(scenario, read_settings(settings), networks, signals, trust != "solver")
+            loaded = load_asked(scenario, read_settings(settings), networks, [text], options)
             text = text if text.strip() else read_formula_text(formula or loaded.formula, loaded.subject)
             _, asked = read_asked(loaded.subject, text)
     except LimitError as stop:

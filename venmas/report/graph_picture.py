@@ -20,7 +20,7 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG document, its title, and what it shows, in words."""
+    """A picture as a standalone ``<svg>`` element, its title, and what it shows, in words."""
 
     title: str
     alt: str

@@ -21,9 +21,9 @@ from venmas.model.show import initial_texts
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
 from venmas.report.assumptions import assumptions
+from venmas.report.graph_picture import Picture
 from venmas.report.linear import proof_texts, run_table
 from venmas.report.partial import how_far, next_questions
-from venmas.report.plot.figures import Picture
 from venmas.report.plot.partial import pictures as partial_pictures
 from venmas.report.plot.reach import picture
 from venmas.report.reach import head, notes, table

@@ -42,7 +42,7 @@ from venmas.report.words import REASONS, SIGNS, basis, meaning, remedies, where
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from venmas.report.plot.figures import Picture
+    from venmas.report.graph_picture import Picture
 
 _MOST_TEXT = 8000
 

@@ -132,38 +132,45 @@ class Deriving:
 
         return self._close(start, within) if every else self._stay(start, within)
 
-    def _entered(self, start: str) -> Iterator[tuple[Set, Derivation]]:
-        """Sets that close, each with its claim, which runs from a set are in after some steps."""
+    def _entered(self, start: str) -> Iterator[tuple[Set, int, tuple[Derivation, ...]]]:
+        """Sets that close and are entered, each with the steps into it from `start`, and the claims of both."""
         for one in chain(self._closed(), self._more()):
-            back = self.claim(one.name, into(one.again, one.states))
-            if back is not None and (start == one.name or self.claim(start, into(one.into, one.states)) is not None):
-                yield one, back
+            steps = 0 if start == one.name else one.into
+            shown = self._returning(start, one, steps, into)
+            if shown:
+                yield one, steps, shown
+
+    def _returning(
+        self, start: str, one: Set, steps: int, formula: Callable[[int, Formula], Formula]
+    ) -> tuple[Derivation, ...]:
+        """Claims that runs are in a set after so many steps, which they are where they begin in it, and again later.
+
+        None, where one of them is not known to hold. formula: of the claim, from steps and states.
+        """
+        back = self.claim(one.name, formula(one.again, one.states))
+        if back is None or start == one.name:
+            return () if back is None else (back,)
+        lead = self.claim(start, formula(steps, one.states))
+        return () if lead is None else (lead, back)
 
     def _recur(self, start: str, holds: Formula) -> Derivation | None:
-        for one, back in self._entered(start):
-            steps = 0 if start == one.name else one.into
-            first = () if start == one.name else (self.claim(start, into(steps, one.states)),)
+        for one, steps, shown in self._entered(start):
             for k in self._doubled():
                 soon = self.claim(one.name, Finally(Quantifier.ALL, 0, k, holds))
-                if soon is not None and all(part is not None for part in first):
+                if soon is not None:
                     self._tell(f"at least every {max(steps, one.again) + k} steps", one)
                     rule = rules.Recur((), start, one.name, steps, one.again, to_text(holds), k)
-                    return Inferred(rule, (*(part for part in first if part is not None), back, soon))
+                    return Inferred(rule, (*shown, soon))
         return None
 
     def _close(self, start: str, within: Within) -> Derivation | None:
-        for one, _ in self._entered(start):
+        for one, steps, _ in self._entered(start):
             for holds, finish in within():
-                back = self.claim(one.name, along(one.again, one.states, holds))
-                if back is None:
-                    continue
-                steps = 0 if start == one.name else one.into
-                parts = [back] if start == one.name else [self.claim(start, along(steps, one.states, holds)), back]
-                found = [part for part in parts if part is not None]
-                if len(found) == len(parts):
+                parts = self._returning(start, one, steps, lambda n, states: along(n, states, holds))  # noqa: B023
+                if parts:
                     self._tell("for ever", one)
                     rule = rules.Close((), start, one.name, steps, one.again, to_text(holds))
-                    return finish(Inferred(rule, tuple(found)))
+                    return finish(Inferred(rule, parts))
         return None
 
     def _stay(self, start: str, within: Within) -> Derivation | None:

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, ask, limited
-from venmas.checker.forever.sequents import HERE
 from venmas.errors import Reason
 from venmas.logic import TRUE, Always, Bounded, Fixpoint, Formula, is_temporal, subformulas
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
-from venmas.procedures.forever.claims.asking import Asking
+from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import DerivationProof, basis
 from venmas.procedures.forever.derive import MOST_STEPS, Deriving, positive
 from venmas.procedures.forever.lassos import lassos
@@ -53,11 +52,7 @@ class Forever:
         given = isinstance(asked, Always) and question.inductive is not None
         if given and not (system.smooth or system.disturbances):  # else it is tried here, before others
             return "it is to be proved by the set that was given"
-        if system.initial_condition is not TRUE:
-            return "initial states are those of a condition, and no union of a few regions"
-        if HERE in system.vocabulary.names:
-            return f"a name of the system is {HERE!r}, which derivations use: take another"
-        return None if run.derive is not None else "nothing decides bounded questions here"
+        return underivable(system, run)
 
     def start(self, question: Question, run: Run) -> ForeverSession:
         """Nothing is done yet."""

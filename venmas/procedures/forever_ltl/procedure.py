@@ -20,7 +20,7 @@ from typing import TypeAlias
 from venmas.answer import Answer, Broken, Proved, Unknown, Violated
 from venmas.budget import Budget, limited
 from venmas.checker.forever.linear import demanded
-from venmas.checker.forever.sequents import HERE, INIT
+from venmas.checker.forever.sequents import INIT
 from venmas.errors import Reason
 from venmas.logic import FALSE, TRUE, And, Formula, Not, Quantifier, subformulas
 from venmas.logic.printing import to_text
@@ -28,7 +28,7 @@ from venmas.model.system.system import System
 from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.tree import Witness
 from venmas.procedure import LinearQuestion, Run
-from venmas.procedures.forever.claims.asking import Asking
+from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import basis
 from venmas.procedures.forever.derive import Deriving
 from venmas.procedures.forever.sets import Sets, Stays
@@ -56,15 +56,7 @@ class ForeverLtl:
             return "it derives properties of systems"
         if beyond_integers(system) is None:
             return "its states are those of integers, which are taken one by one"
-        if system.initial_condition is not TRUE:
-            return "initial states are those of a condition, and no union of a few regions"
-        if HERE in system.vocabulary.names:
-            return f"a name of the system is {HERE!r}, which derivations use: take another"
-        return None if run.derive is not None else "nothing decides bounded questions here"
-
-    def eager(self, question: LinearQuestion, run: Run) -> bool:
-        """It has a stage of its own."""
-        return True
+        return underivable(system, run)
 
     def start(self, question: LinearQuestion, run: Run) -> ForeverLtlSession:
         """Nothing is done yet."""
@@ -73,8 +65,6 @@ class ForeverLtl:
 
 class ForeverLtlSession:
     """Derivations in rounds, each with more time for a question."""
-
-    struggling = False
 
     def __init__(self, question: LinearQuestion, run: Run) -> None:
         assert run.derive is not None and isinstance(question.subject, System)

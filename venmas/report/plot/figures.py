@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from venmas.errors import ScenarioError, UsageError
 from venmas.model.system.system import System
+from venmas.report.graph_picture import Picture
 from venmas.report.plot import states, tree
 from venmas.report.plot.panels import panels_of
 from venmas.report.plot.style import FORMATS, WIDTH, new_figure, rendered, styled
@@ -22,15 +23,6 @@ log = logging.getLogger(__name__)
 
 KINDS = ("picture", "states", "tree")
 _LINE = 88
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture as a standalone ``<svg>`` element, with its title and a description of what it shows."""
-
-    title: str
-    alt: str
-    svg: str
 
 
 @dataclass(frozen=True)

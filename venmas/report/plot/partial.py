@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from venmas.engine.partial.partial import Closest, Partial, Side
 from venmas.engine.report import Report
-from venmas.report.plot.figures import Picture
+from venmas.report.graph_picture import Picture
 from venmas.report.plot.style import CURVES, GREEN, GREY, ORANGE, RED, WIDTH, new_figure, rendered, styled
 
 if TYPE_CHECKING:

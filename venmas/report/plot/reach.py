@@ -15,7 +15,7 @@ from venmas.errors import UsageError, did_you_mean
 from venmas.logic.linear import LinearExpr
 from venmas.model.show import title as titled
 from venmas.model.system.system import System
-from venmas.report.plot.figures import Picture
+from venmas.report.graph_picture import Picture
 from venmas.report.plot.style import BLUE, GREY, INK, ORANGE, WIDTH, new_figure, rendered, styled
 
 if TYPE_CHECKING:

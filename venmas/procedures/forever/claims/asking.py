@@ -9,13 +9,14 @@ from fractions import Fraction
 from venmas.answer import Answer, Proved, Unknown
 from venmas.budget import Budget
 from venmas.checker.forever.rules import Both
-from venmas.checker.forever.sequents import INIT, Sequent, existential
+from venmas.checker.forever.sequents import HERE, INIT, Sequent, existential
 from venmas.errors import FormulaError, ModelError, Reason
-from venmas.logic import And, Bounded, Formula, parse
+from venmas.logic import TRUE, And, Bounded, Formula, parse
 from venmas.logic.printing import to_text
 from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
+from venmas.procedure import Run
 from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred
 from venmas.question import Question, chosen_for, staying
 
@@ -38,6 +39,15 @@ class Asked:
         """Names with values."""
         found = [("bounded questions", f"{self.questions} asked, of {self.sets} sets")]
         return found + ([("lassos", f"{self.lassos} closed exactly")] if self.lassos else []) + self.proved
+
+
+def underivable(system: System, run: Run) -> str | None:
+    """Why nothing is derived about a system; None where it may be."""
+    if system.initial_condition is not TRUE:
+        return "initial states are those of a condition, and no union of a few regions"
+    if HERE in system.vocabulary.names:
+        return f"a name of the system is {HERE!r}, which derivations use: take another"
+    return None if run.derive is not None else "nothing decides bounded questions here"
 
 
 class Asking:
