@@ -140,6 +140,16 @@ class Budget:
                 raise
             return None
 
+    def wait_for(self, seconds: float) -> None:
+        """Raise `BudgetError` where this is a share of the time that ends sooner than in so many seconds: work that
+        takes so long, and cannot stop in the middle, waits for a larger one."""
+        end, over = monotonic() + seconds, self
+        if over is self.whole or end <= over.deadline:
+            return
+        while over.parent is not None and over.parent is not self.whole and end > over.parent.deadline:
+            over = over.parent
+        raise BudgetError(over, Reason.TIME, "the time limit comes before the end of the next step")
+
     def __call__(self) -> None:
         """Raise `BudgetError` when a limit is met."""
         root, now = self.root, monotonic()

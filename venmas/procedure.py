@@ -17,6 +17,7 @@ from venmas.answer import Answer, Figures
 from venmas.budget import Budget
 from venmas.errors import UsageError
 from venmas.logic import TRUE, Formula, Linear
+from venmas.logic.paths import questioned
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.expressions.refusals import shortened
 from venmas.model.system.system import System
@@ -56,8 +57,6 @@ class LinearQuestion:
     @cached_property
     def formula(self) -> Formula:
         """Formula that every run satisfies, fairness put in."""
-        from venmas.logic.automata.translate import questioned
-
         return questioned(self.asked.formula, self.asked.fair)
 
     @cached_property
@@ -188,7 +187,8 @@ class Session(Protocol):
     """Work on a question that can be gone on with.
 
     One that cuts the initial set has a method `remaining`, which says what of it is not refuted (`Remaining`). One has
-    `struggling`, a Boolean, where more of the same may look like no end, so that others deserve more time.
+    `struggling`, a Boolean, where more of the same may look like no end, so that others deserve more time. One has
+    `proved`, the part of the initial set that it has refuted, so that it is seen whether it may end in time.
     """
 
     @property

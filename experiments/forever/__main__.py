@@ -16,6 +16,7 @@ from pathlib import Path
 from experiments.forever.systems import QUESTIONS, SYSTEMS
 from venmas import verify
 from venmas.checker.file import check_certificate
+from venmas.cli.replay_command import replay_run
 from venmas.errors import VenmasError
 
 _KIB = 1024
@@ -49,7 +50,10 @@ def ask(name: str, text: str, timeout: float, folder: Path) -> Cell:
         return Cell("refused", "", False, time.process_time() - begun, 0, 0.0, str(error)[:150])
     seconds, by = time.process_time() - begun, report.decided_by or ""
     if report.violated:
-        replayed = report.replay is not None and report.replay.confirmed
+        if report.lasso is not None:
+            replayed = replay_run(report.to_json(), SYSTEMS[name]()) == report.lasso
+        else:
+            replayed = report.replay is not None and report.replay.confirmed
         return Cell("violated", by, replayed, seconds, 0, 0.0, "" if replayed else "no replay")
     if not report.satisfied or report.certificate is None:
         why = report.message if not report.satisfied else "; ".join(report.notes)

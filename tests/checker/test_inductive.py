@@ -14,7 +14,8 @@ from tests.checker.finite_systems import closure, random_property, random_system
 from tests.checker.test_inductive_mutations import meets
 from venmas.answer import IncompleteError
 from venmas.checker.file import check_certificate
-from venmas.engine.certificates.file import Certificate, write
+from venmas.engine.certificates.file import write
+from venmas.engine.certificates.kept import Certificate
 from venmas.errors import InputError
 from venmas.logic import TRUE, Always, Atom, conjunction, parse_property
 from venmas.model import System, argmax, maximum

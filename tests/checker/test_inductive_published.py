@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from venmas.checker.file import check_certificate
-from venmas.engine.certificates.file import Certificate, write
+from venmas.engine.certificates.file import write
+from venmas.engine.certificates.kept import Certificate
 from venmas.formats.jani.load import load_jani
 from venmas.logic import Always, parse
 from venmas.procedures.inductive.write import Inductive

@@ -15,7 +15,8 @@ from venmas.checker.format.lines import Checked, Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.format.rule import Rule
 from venmas.checker.inductive.check import check_inductive
-from venmas.engine.certificates.file import Certificate, write
+from venmas.engine.certificates.file import write
+from venmas.engine.certificates.kept import Certificate
 from venmas.logic import parse_property
 from venmas.model import System
 from venmas.model.invariant import Invariant

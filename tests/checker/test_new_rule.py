@@ -26,7 +26,8 @@ from venmas.checker.goals.goals import Goal
 from venmas.checker.goals.initial import first_goal
 from venmas.checker.goals.lemmas import Book
 from venmas.checker.goals.rule import Place, Step
-from venmas.engine.certificates.file import Certificate, write
+from venmas.engine.certificates.file import write
+from venmas.engine.certificates.kept import Certificate
 from venmas.logic import Bounded, parse
 from venmas.model import System, where
 from venmas.question import Question

@@ -16,7 +16,8 @@ from tests.checker.proofs import claiming
 from tests.checker.test_inductive_mutations import meets
 from venmas.answer import IncompleteError
 from venmas.checker.file import check_certificate
-from venmas.engine.certificates.file import Certificate, write
+from venmas.engine.certificates.file import write
+from venmas.engine.certificates.kept import Certificate
 from venmas.errors import InputError, ModelError
 from venmas.logic import Always, parse, parse_property
 from venmas.model import System, load_scenario

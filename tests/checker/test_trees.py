@@ -23,7 +23,8 @@ from venmas.checker.file import check_certificate
 from venmas.checker.goals.check import claim
 from venmas.checker.goals.lemmas import Book
 from venmas.checker.goals.trees import digest, program_of
-from venmas.engine.certificates.file import Certificate, write
+from venmas.engine.certificates.file import write
+from venmas.engine.certificates.kept import Certificate
 from venmas.errors import ModelError, VenmasError
 from venmas.logic import Bounded, parse
 from venmas.model import System, apply_network, clip

@@ -121,3 +121,17 @@ def test_slow_progress_leaves_time_for_the_work() -> None:
         while time.monotonic() - begun < 0.5:
             ask()
     assert told == 1
+
+
+def test_work_that_cannot_stop_waits_for_a_share_that_is_long_enough() -> None:
+    whole = Budget(5.0)
+
+    def work(part: Budget) -> str:
+        part.wait_for(1.0)
+        return "begun"
+
+    assert whole.spend(0.5, work) is None
+    assert whole.spend(0.5, lambda part: part.spend(9.0, work)) is None
+    assert whole.spend(2.0, lambda part: part.spend(0.5, work) or "its own was short") == "its own was short"
+    assert whole.spend(2.0, work) == "begun"
+    assert Budget(0.5).spend(0.4, lambda part: work(part.whole)) == "begun"  # no longer one will come

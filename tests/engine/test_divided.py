@@ -20,7 +20,8 @@ from venmas.checker.file import check_certificate
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.goals import rules
 from venmas.checker.goals.rule import Place
-from venmas.engine.certificates.file import Certificate, write
+from venmas.engine.certificates.file import write
+from venmas.engine.certificates.kept import Certificate
 from venmas.engine.parts import divided, join
 from venmas.engine.parts.division import Piece, divide
 from venmas.engine.parts.part import Asked, Part

@@ -12,6 +12,7 @@ from venmas import System
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Shares, ask, limited
 from venmas.engine import portfolio as engine
+from venmas.engine import stage
 from venmas.engine.modes import Mode, Turn
 from venmas.engine.portfolio import Portfolio
 from venmas.errors import Reason
@@ -94,7 +95,8 @@ def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Answer, Portf
     """Settles a question by stages of toys."""
 
     def settled(stages: tuple[tuple[Turn, ...], ...], seconds: float | None = None, found: Any = None, **toys: Toy):
-        monkeypatch.setattr(engine, "get_procedure", toys.__getitem__)
+        for room in (engine, stage):
+            monkeypatch.setattr(room, "get_procedure", toys.__getitem__)
         system = System("toy")
         x = system.real("x", 0, 1)
         system.branch("stay")
@@ -220,7 +222,8 @@ def test_noise_leaves_no_range(monkeypatch: pytest.MonkeyPatch) -> None:
     assert noise_of(made) == {"w", "w@1", "w@2"}
     assert noise_of(drawn(system, 1)) <= {"w"}
     toy = Toy(Proved("bounds", leaving=frozenset({"w", "w@1"})))
-    monkeypatch.setattr(engine, "get_procedure", {"a": toy}.__getitem__)
+    for room in (engine, stage):
+        monkeypatch.setattr(room, "get_procedure", {"a": toy}.__getitem__)
     portfolio = Portfolio(Mode("toys", "toys", ((Turn("a"),),)), Run(), Budget(), None)
     assert portfolio.settle(Question(made, Bounded(read_formula(made, "AG^3 x <= 9")))) == Proved("bounds")
 
@@ -253,10 +256,44 @@ def test_time_for_a_last_resort_that_reads_nothing_is_that_of_the_others(
     system.branch("stay")
     system.initial(x >= 0)
     toys = {"first": Toy(Proved("bounds")), "last": Toy(OPEN)}
-    monkeypatch.setattr(engine, "get_procedure", toys.__getitem__)
+    for room in (engine, stage):
+        monkeypatch.setattr(room, "get_procedure", toys.__getitem__)
     why = None if read else "it is for other systems"
     monkeypatch.setattr(engine, "unread", lambda procedure, question: why if procedure is toys["last"] else None)
     mode = Mode("toys", "toys", ((Turn("first"),), (Turn("last"),)), resort=True)
     portfolio = Portfolio(mode, Run(), Budget(100), -1)  # the time of all but the last resort is over
     answer = portfolio.settle(Question(system, Bounded(read_formula(system, "AX x <= 1"))))
     assert isinstance(answer, Unknown) if read else answer == Proved("bounds")
+
+
+def test_what_has_refuted_much_has_most_of_the_time(decide) -> None:
+    class Cutting(Toy):
+        proved = 0.0
+
+        def advance(self, budget: Budget) -> Answer | None:
+            time.sleep(0.01)
+            self.proved += 0.02
+            return Proved("bounds") if self.proved > 0.99 else None
+
+    class Waiting(Toy):
+        def advance(self, budget: Budget) -> Answer | None:
+            time.sleep(0.01)
+            budget()
+            return None
+
+    stages = ((Turn("cutting", share=0.05), Turn("waiting")),)
+    answer, portfolio = decide(stages, 4.0, cutting=Cutting(), waiting=Waiting())
+    assert answer == Proved("bounds")
+    assert portfolio.tried["cutting"].seconds > portfolio.tried["waiting"].seconds / 2  # of its own it has a twentieth
+
+
+def test_who_has_turns_in_two_stages_has_them_once_at_the_end(decide) -> None:
+    """It says there that it is open, when it was listed twice; the second turn found no session."""
+    stages = (
+        (Turn("twice", share=1.0), Turn("first")),
+        (Turn("twice", share=1.0), Turn("second")),
+        (Turn("resort"),),
+    )
+    toys = {"twice": Toy(*[None] * 2, OPEN), "first": Toy(OPEN), "second": Toy(OPEN), "resort": Toy(Proved("bounds"))}
+    answer, _ = decide(stages, 9.0, **toys)
+    assert answer == Proved("bounds")

@@ -93,7 +93,7 @@ def test_an_error_without_words_is_no_proof(monkeypatch):
 
     system = drifting()
     found = refined(system, "AX AX (x <= 1.249)")
-    monkeypatch.setattr(procedure.Graph, "refine", broken)
+    monkeypatch.setattr(procedure.Graph, "passing", broken)
     monkeypatch.setattr(procedure.ReachabilitySession, "_falsified", lambda *_: None)
     boxes = (((),), found.root.low, found.root.high)
     formula = parse("AX AX (x <= 1.249)", system.vocabulary)

@@ -37,10 +37,10 @@ def checked(tune: Mapping[str, str]) -> Mapping[str, str]:
 
 def read_tune_files(tune: Mapping[str, str], loaded: Loaded) -> dict[str, Any]:
     """The options as `venmas.verify` takes them; files of predicates are read. Raises `InputError`."""
-    from venmas.procedures.predicate_abstraction.settings import WORDS
-
     found: dict[str, Any] = dict(tune)
     if _FIRST in tune:
+        from venmas.procedures.predicate_abstraction.settings import WORDS
+
         parts: list[str | Formula] = []
         for part in tune[_FIRST].split("+"):
             parts += [part] if part in WORDS else read_predicates(part, loaded)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import monotonic
 
 from venmas.answer import BASES, Answer, Figures, Proved, Remaining, Unknown, Violated
-from venmas.budget import Budget, BudgetError, Shares, limited
+from venmas.budget import Budget, BudgetError, limited
 from venmas.engine.modes import DEFAULTS, MODES, SHARE, Mode, Turn
+from venmas.engine.stage import Stage
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.system.disturbances import noise_of
@@ -111,11 +112,12 @@ class Portfolio:
         if name not in self.tried or self.mode.solver:
             return self.decide(asked)
         self._refused = {}
-        session, left = self.start(name, asked, self.main), self.main.left
+        main = self._for(asked)
+        session, left = self.start(name, asked, main), main.left
         if session is None:
             return self.decide(asked)
         share = _AGAIN if left is None else 2 / 3 * left
-        answer = self.main.spend(share, lambda part: self.advance(name, session, part))
+        answer = main.spend(share, lambda part: self.advance(name, session, part))
         if answer is None:
             return self.decide(asked, {name: session})
         if isinstance(answer, Unknown):
@@ -166,8 +168,8 @@ class Portfolio:
         """
         self.decided, self._refused = "", {}
         answer: Answer | None = None
-        sessions, carried = dict(begun or {}), list[Turn]()
-        main = self.main if self._resorts(question) else self.budget
+        sessions, carried = dict(begun or {}), dict[str, Turn]()
+        main = self._for(question)
         for number, turns in enumerate(self.mode.stages, 1):
             stage = [t for t in turns if not _found_again(t, question) and t.procedure != without]
             if not stage:
@@ -175,10 +177,10 @@ class Portfolio:
             last = self.mode.resort and number == len(self.mode.stages) and len(stage) == len(turns)
             if last:  # those that an earlier main one, which ended, has left without time
                 known = {turn.procedure for turn in stage}
-                stage = [t for t in carried if t.procedure in sessions and t.procedure not in known] + stage
+                stage = [t for t in carried.values() if t.procedure in sessions and t.procedure not in known] + stage
             try:
                 later = self.mode.stages[number:]
-                found = _Stage(self, question, stage, later, sessions, self.budget if last else main).run()
+                found = Stage(self, question, stage, later, sessions, self.budget if last else main).run()
             except BudgetError as error:
                 if last or not self.mode.resort or error.budget is not main or error.reason is not Reason.TIME:
                     raise
@@ -186,14 +188,20 @@ class Portfolio:
             if found is not None and (not isinstance(found, Unknown) or found.final):
                 return found
             answer = found or answer
-            carried += [Turn(turn.procedure, share=_LEFT, after=_LATER) for turn in stage[:-1]]
+            carried |= {t.procedure: Turn(t.procedure, share=_LEFT, after=_LATER) for t in stage[:-1]}
         return answer or self._untaken()
+
+    def _for(self, question: Asked) -> Budget:
+        """The time for all but a last resort; all of it where none reads the question, or one decided the property."""
+        late = self.main.over and isinstance(question, Question) and question.about != "property"
+        return self.main if self._resorts(question) and not late else self.budget
 
     def _resorts(self, question: Asked) -> bool:
         """Has the last resort, for which time is kept, a procedure that reads the question?"""
         if not self.mode.resort or question.certified:
             return True
-        return any(unread(get_procedure(turn.procedure), question) is None for turn in self.mode.stages[-1])
+        last = reversed(self.mode.stages[-1])  # the search in rationals first: it is loaded sooner than the programs
+        return any(unread(get_procedure(turn.procedure), question) is None for turn in last)
 
     def _untaken(self) -> Unknown:
         """Nobody takes the question; where nothing else says why, the reasons."""
@@ -272,112 +280,6 @@ def _found_again(turn: Turn, question: Asked) -> bool:
     """Is a proof wanted in writing that the procedure does not write?"""
     noisy = isinstance(question, Question) and bool(question.system.disturbances)
     return question.certified and (turn.again == "always" or (turn.again == "noise" and noisy))
-
-
-class _Stage:
-    """One stage at work; later: the stages after it; sessions: those that were begun, by procedure."""
-
-    def __init__(
-        self,
-        portfolio: Portfolio,
-        question: Asked,
-        stage: Sequence[Turn],
-        later: Sequence[Sequence[Turn]],
-        sessions: dict[str, Session],
-        budget: Budget,
-    ) -> None:
-        self.portfolio, self.question, self.sessions, self.budget = portfolio, question, sessions, budget
-        self.later = later
-        *self.others, self.main = stage
-        left = budget.left
-        self.own = budget if self.main.left == 1 or left is None else budget.within(self.main.left * left)
-        """The budget of the main procedure."""
-        self.shares = Shares({turn.procedure: turn.share for turn in self.others}, least=0.0)
-        self.begun = monotonic()
-
-    def run(self) -> Answer | None:
-        """Turns until one decides or the main one is at its end, whose answer is returned."""
-        try:
-            return self._run()
-        except BudgetError as error:
-            if self.own is self.budget or error.budget is not self.own:
-                raise
-            return Unknown(Reason.TIME, error.message)
-
-    def _run(self) -> Answer | None:
-        for turn in (*self.others, self.main):
-            if turn.procedure not in self.sessions:
-                budget = self.own if turn is self.main else self.budget
-                session = self.portfolio.start(turn.procedure, self.question, budget)
-                if session is not None:
-                    self.sessions[turn.procedure] = session
-        self.others = [turn for turn in self.others if turn.procedure in self.sessions]
-        if self.main.procedure not in self.sessions:
-            return self._without()
-        eager = {t.procedure for t in self.others if self._eager(t)}
-        for turn in self.others:
-            self.shares.grant(turn.procedure, turn.first)
-        for number in range(10**9):
-            answer = self._others(number, eager) or self._step()
-            if answer is not None:
-                return answer
-        raise AssertionError("the main procedure ends")
-
-    def _eager(self, turn: Turn) -> bool:
-        eager = getattr(get_procedure(turn.procedure), "eager", None)
-        return eager is None or bool(eager(self.question, self.portfolio.run))
-
-    def _others(self, number: int, eager: set[str]) -> Answer | None:
-        """A turn of all but the main one; number: of the turn."""
-        leading = next((t for t in self.others if t.lead), None)
-        for turn in list(self.others):
-            name = turn.procedure
-            if number < 2 and (name not in eager or (turn.lead and turn is not leading)):
-                continue
-            if number >= 2 and monotonic() - self.begun < turn.after:
-                continue
-            if number == 1:
-                self.shares.grant(name, turn.then)
-            if number >= 2 and turn.lead and getattr(self.sessions[self.main.procedure], "struggling", False):
-                self.shares.double(name)
-            session = self.sessions[name]
-            answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023
-            if isinstance(answer, Unknown):
-                self._out(turn)
-            elif answer is not None:
-                return answer
-        return None
-
-    def _step(self) -> Answer | None:
-        """A step of the main one."""
-        name, session = self.main.procedure, self.sessions[self.main.procedure]
-        with limited(self.own):
-            if self.main.pause is not None:
-                return self.own.spend(self.main.pause, lambda part: self.portfolio.advance(name, session, part))
-            return self.portfolio.advance(name, session, self.own)
-
-    def _without(self) -> Answer | None:
-        """Without the main one the others have all its time, but for those that a later stage goes on with: the last
-        one, or one in which they are beside another main one."""
-        last = self.portfolio.mode.stages[-1]
-        on = {t.procedure for stage in self.later for t in (stage if stage is last else stage[:-1])}
-        for turn in self.others:
-            if turn.procedure not in on:
-                answer = self._alone(turn)
-                if answer is not None and not isinstance(answer, Unknown):
-                    return answer
-        return None
-
-    def _alone(self, turn: Turn) -> Answer | None:
-        """What a procedure says with its part of the time that is left."""
-        session, budget = self.sessions[turn.procedure], self.budget
-        if turn.left == 1 or budget.left is None:
-            return self.portfolio.advance(turn.procedure, session, budget)
-        return budget.spend(turn.left * budget.left, lambda part: self.portfolio.advance(turn.procedure, session, part))
-
-    def _out(self, turn: Turn) -> None:
-        self.others.remove(turn)
-        del self.sessions[turn.procedure]
 
 
 def limits(seconds: float | None, owed: bool) -> float | None:

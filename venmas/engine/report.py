@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from venmas._version import __version__
 from venmas.answer import Proved
-from venmas.engine.certificates.file import Certificate, Unwritten
+from venmas.engine.certificates.kept import Certificate, Unwritten
 from venmas.engine.partial.partial import Partial
 from venmas.errors import UsageError
 from venmas.logic.property import Deadlock

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf, isfinite
 from typing import Any
 
-from venmas.engine.certificates.file import Certificate
+from venmas.engine.certificates.kept import Certificate
 from venmas.engine.partial.partial import Closest, Partial
 from venmas.engine.report import Asked, AutomatonSize, Origin, Report, Seconds, Tried, Verdict
 from venmas.errors import UsageError

@@ -60,6 +60,7 @@ def verify(
     deadlock: Deadlock = "error",
     initial: str = "",
     tune: Mapping[str, object] = NOTHING,
+    partial: bool = True,
 ) -> Report:
     """Decide whether every initial state of a system, or every run of a system or circuit, satisfies `formula`.
 
@@ -93,7 +94,8 @@ def verify(
     obligation gate by gate, ``two`` asks two SMT solvers, ``solver`` one.
 
     tune: options of single procedures by name, such as ``{"milp.bounds": "interval", "predicates.refine": "ws"}``;
-    `venmas help tune` lists them. One that no procedure of the mode reads is refused.
+    `venmas help tune` lists them. One that no procedure of the mode reads is refused. partial: look how far an open
+    question came, a quarter of a second or more beyond the limit.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError`,
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
@@ -155,7 +157,7 @@ def verify(
             _stopped(report, stop.reason, stop.message)
         except KeyboardInterrupt:
             _stopped(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
-    if job is not None:
+    if job is not None and partial:
         with suppress(KeyboardInterrupt):  # the verdict stands
             job.how_far()
     report.peak_rss_mb = max(report.peak_rss_mb, budget.peak_mb)

@@ -6,11 +6,14 @@ Such a file is a scenario file (`model.scenario.scenario`) whose ``build(network
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from venmas.errors import ScenarioError
-from venmas.model.circuit.machine import Machine
 from venmas.model.scenario.parameters import NetworkFolder
 from venmas.model.scenario.scenario import Scenario, bundled, load_scenario
+
+if TYPE_CHECKING:
+    from venmas.model.circuit.machine import Machine
 
 NETLISTS, VERILOG = (".btor2", ".btor"), (".sv", ".v")
 """Endings of the files of circuits."""
@@ -41,6 +44,8 @@ def load_design(name_or_path: str | Path) -> Scenario:
 
 def load_machine(name_or_path: str | Path, **settings: object) -> Machine:
     """The machine of a design with these parameters. Raises `ScenarioError`."""
+    from venmas.model.circuit.machine import Machine
+
     design = load_design(name_or_path)
     made = design.made(NetworkFolder(design.networks), design.values(settings))
     if not isinstance(made, Machine):

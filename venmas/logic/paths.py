@@ -6,7 +6,7 @@ operators are functions that build it. Runs do not end: what a deadlock means is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -104,3 +104,9 @@ def replaced(formula: Formula, by: Mapping[Formula, Formula]) -> Formula:
         else:
             done[node] = node
     return done[formula]
+
+
+def questioned(formula: Formula, fair: Iterable[Formula]) -> Formula:
+    """What is asked of every run: the formula, of those that meet each condition of fairness again and again."""
+    assumed = conjunction([globally(finally_(one)) for one in fair])
+    return formula if assumed == TRUE else Implies(assumed, formula)

@@ -16,11 +16,11 @@ from venmas.model.system.system import System
 from venmas.model.witness.lasso import Run
 from venmas.model.witness.tree import Value
 from venmas.procedure import Subject
-from venmas.report.graph_picture import Picture
 from venmas.report.tables import Table
 
 if TYPE_CHECKING:
     from venmas.logic.automata.automaton import Automaton
+    from venmas.report.graph_picture import Picture
 
 _MOST_ROWS, _MOST_COLUMNS = 400, 24
 

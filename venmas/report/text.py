@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from venmas.engine.map.tree import StateMap
 from venmas.engine.reach.sets import ReachSets
 from venmas.engine.report import Report, Verdict
 from venmas.model.show import precise
 from venmas.report import linear
+from venmas.report import map as maps
 from venmas.report.assumptions import assumptions
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
 from venmas.report.partial import how_far, next_questions
@@ -113,6 +115,15 @@ def print_reach(out: Console, found: ReachSets) -> None:
     shown = table(found)
     print_table(out, shown.head, shown.rows, keys=shown.keys)
     for note in notes(found):
+        out.print(note, soft_wrap=True)
+
+
+def print_map(out: Console, shown: StateMap) -> None:
+    """Shares of the volume by status, and notes."""
+    out.print(maps.head(shown), soft_wrap=True)
+    shares = maps.table(shown)
+    print_table(out, shares.head, shares.rows, keys=shares.keys)
+    for note in maps.notes(shown):
         out.print(note, soft_wrap=True)
 
 

@@ -18,9 +18,10 @@ from venmas import verify
 from venmas.budget import Budget
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.formats.vcd import to_vcd
-from venmas.logic.automata.translate import questioned, refuting
+from venmas.logic.automata.translate import refuting
 from venmas.logic.lassos import doomed, satisfying
 from venmas.logic.ltl_parser import parse_ltl
+from venmas.logic.paths import questioned
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.witness.circuit import Observed
 from venmas.procedures.bmc.procedure import Search

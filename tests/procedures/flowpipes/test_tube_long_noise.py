@@ -14,8 +14,9 @@ from venmas.checker.format.numbers import CheckError
 from venmas.model import System, clip
 from venmas.model.evaluation.cuts import Fineness
 from venmas.procedure import Run
+from venmas.procedures.flowpipes.plan import Failed
 from venmas.procedures.flowpipes.procedure import FLOWPIPES, FlowpipeSearch
-from venmas.procedures.flowpipes.refine import Failed, Part, Refining
+from venmas.procedures.flowpipes.refine import Part, Refining
 from venmas.procedures.flowpipes.run import Tube
 from venmas.procedures.flowpipes.tree import Tree
 from venmas.question import Question, drawn_for, read_property

@@ -55,8 +55,8 @@ def test_between_turns_every_violating_start_is_left(
     session._looked = True  # type: ignore[union-attr]
     whole, rng, told = Budget(30), np.random.default_rng(2), 0
     far = (0.9, 0.9)
-    for _ in range(2000):
-        assert whole.spend(0.01, session.advance) is None
+    for turn in range(600):  # a step that takes longer than a turn waits for a longer one
+        assert whole.spend(0.01 + turn / 5000, session.advance) is None
         left = session.remaining()  # type: ignore[union-attr]
         for x, y in rng.uniform(-0.012, 0.012, (40, 2)) if left is not None else ():
             if 1 - abs(x) / 2 - abs(y) / 2 > 0.99:

@@ -82,7 +82,7 @@ def test_parts_cover_and_hold_what_happens(data, system, formula, threads):
     boxes = Boxes(where_, np.array(low), np.array(high), np.ones((len(low), len(stage.formulas)), dtype=bool))
     least = np.array([data.draw(st.sampled_from((unit // 8, unit // 2, unit))) for _ in range(2)])
     met, ticks, join = Cases(), [], data.draw(st.booleans())
-    found = cut_compiled(world, stage, met, boxes, 0, least, lambda: ticks.append(1), join)
+    found = layer.ended(cut_compiled(world, stage, met, boxes, 0, least, join), lambda: ticks.append(1))
     assume(found is not None)  # a twist may leave a network without an affine end
     parts, source, kind = found
     assert ticks
@@ -153,7 +153,7 @@ def test_inputs_that_cancel(monkeypatch, compiled_code):
     stage = agenda(nnf(parse("AX AX (y <= 0)", system), negate=True))[0]
     low = np.array([[10**6 * world.unit // 3 + i * i, i % 7] for i in range(-100, 100)])
     boxes = Boxes(np.full(200, world.number(())), low, low + 1, np.ones((200, 1), dtype=bool))
-    pieces = layer.classify(world, stage, boxes, np.arange(200), 0, np.ones(2, np.int64), lambda: None)
+    pieces = layer.ended(layer.classify(world, stage, boxes, np.arange(200), 0, np.ones(2, np.int64)), lambda: None)
     assert all(0 in winners(pieces, piece) for piece in range(200))
 
 
@@ -212,7 +212,9 @@ def test_long_work_comes_back(monkeypatch):
     world, ticks = Space(system), []
     stage = agenda(nnf(parse("AX AX (x <= 1)", system), negate=True))[0]
     least = np.full(2, world.unit // 64)
-    parts, _, _ = cut_compiled(world, stage, Cases(), world.root(), 0, least, lambda: ticks.append(1), False)
+    parts, _, _ = layer.ended(
+        cut_compiled(world, stage, Cases(), world.root(), 0, least, False), lambda: ticks.append(1)
+    )
     assert len(ticks) > 10 and len(parts) > 100
 
 

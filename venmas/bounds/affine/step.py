@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from venmas.bounds.affine.flow import Course
 from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.affine.laws import Laws, between
 from venmas.bounds.affine.networks import through
 from venmas.bounds.evaluation import Bounding
 from venmas.bounds.rounding import Bools, Floats, Index, Ints
@@ -37,9 +38,9 @@ KNOWN = (Constant, Variable, Sum, Product, Quotient, Apply, Held, Maximum, Outpu
 """The nodes that this interpreter knows, besides conditions."""
 
 
-def unknown(node: Expr | Condition) -> str | None:
+def unknown(*nodes: Expr | Condition) -> str | None:
     """The kind of a node in a graph that is not known here, None where all are."""
-    strange = (here for here in walk([node]) if not isinstance(here, (*KNOWN, Compare, All, Any, Truth)))
+    strange = (here for here in walk(nodes) if not isinstance(here, (*KNOWN, Compare, All, Any, Truth)))
     return next((type(here).__name__.lower() for here in strange), None)
 
 
@@ -84,11 +85,13 @@ class Values(Bounding[Form, list[Form]]):
         fine: Fineness,
         assumed: Mapping[int, Ints] | None = None,
         forking: bool = False,
+        laws: MutableMapping[Hashable, Laws] | None = None,
     ) -> None:
-        """state: forms of the variables. ring: new symbols are made in it; it is told where values may not exist."""
+        """state: forms of the variables. ring: new symbols are made in it; it is told where values may not exist. laws:
+        those that are known, by policy and actions, where actions are to follow such ones."""
         super().__init__()
         self.ring, self.state, self.fine, self.size = ring, state, fine, ring.size
-        self.assumed, self.forking = assumed or {}, forking
+        self.assumed, self.forking, self.laws = assumed or {}, forking, laws
 
     def _constant(self, value: Fraction) -> Form:
         return self.ring.constant(value)
@@ -126,10 +129,37 @@ class Values(Bounding[Form, list[Form]]):
         return self.ring.between(np.where(possible, places, np.inf).min(1), np.where(possible, places, -np.inf).max(1))
 
     def _switch(self, node: Switch) -> Form:
+        if self.laws is not None and (law := self._law(node)) is not None:
+            return law
         low, high = self.value(node.selector).ends
         possible = np.stack([(low <= value) & (value <= high) for value, _ in node.cases], 1)
         possible[~possible.any(1)] = True  # the range of the selector is checked where it is assigned
-        return self._chosen([self.value(e) for _, e in node.cases], self._options(node, possible, list))
+        return self._chosen([e for _, e in node.cases], self._options(node, possible, list))
+
+    def _law(self, node: Switch) -> Form | None:
+        """The action of a policy as laws; None where it is no policy, or there is no law in some box."""
+        assert self.laws is not None
+        scores = node.selector.scores if isinstance(node.selector, ArgMax) else ()
+        outputs = [score for score in scores if isinstance(score, Output)]
+        cases = {label: expr.value for label, expr in node.cases if isinstance(expr, Constant)}
+        policies = {id(score.application): score.application for score in outputs}
+        if len(policies) != 1 or len(outputs) < len(scores) or not cases.keys() >= set(range(len(scores))):
+            return None
+        (policy,) = policies.values()
+        if [score.index for score in outputs] != list(range(policy.network.output_size)):
+            return None
+        actions = tuple(cases[label] for label in range(len(scores)))
+        if (laws := self.laws.get((policy, actions))) is None:
+            laws = self.laws[policy, actions] = Laws(policy.network, np.array(actions, dtype=float))
+        inputs = [self.value(e) for e in policy.inputs]
+        y = np.stack([form.wide(self.ring.symbols) for form in inputs], 1)
+        e = np.stack([form.e for form in inputs], 1)
+        taken = [law for b in range(self.size) if (law := laws.of(y[b, :, 0], y[b, :, 1:], e[b])) is not None]
+        if len(taken) < self.size:
+            return None
+        form = between(taken, inputs, self.ring.symbols)
+        ends = self.ring.constant(min(actions)).ends[0], self.ring.constant(max(actions)).ends[1]
+        return self.ring.fresh(Form(form.z, form.e, known=ends))
 
     def _where(self, node: Where) -> Form:
         yes, no = self.truth(node.condition)
@@ -143,7 +173,7 @@ class Values(Bounding[Form, list[Form]]):
             return [[turned], [form]] if side[1] > 0 else [[form], [turned]]
 
         possible = self._options(node.condition, np.stack([~yes, ~no], 1), beyond)
-        return self._chosen([self.value(node.otherwise), self.value(node.then)], possible)
+        return self._chosen([node.otherwise, node.then], possible)
 
     def _smooth(self, node: Smooth) -> Form:
         match node:
@@ -182,17 +212,25 @@ class Values(Bounding[Form, list[Form]]):
         possible[~possible.any(1)] = True  # bounds that contradict each other: any superset is right
         return possible
 
-    def _chosen(self, forms: Sequence[Form], able: Bools) -> Form:
-        """One of several forms in each box, or anything that a possible one takes."""
+    def _chosen(self, options: Sequence[Expr], able: Bools) -> Form:
+        """One of several options in each box, or anything that a possible one takes.
+
+        What is possible in no box is not evaluated: of nine networks that a state chooses from, mostly one is asked.
+        """
+        possible = able | ~able.any(1, keepdims=True)  # bounds that contradict each other: any superset is right
+        places = np.flatnonzero(possible.any(0)).tolist() if self.size else [0]
+        forms, possible = [self.value(options[i]) for i in places], possible[:, places]
+        if len(forms) == 1:
+            return self.ring.fresh(forms[0])
         width = max(form.z.shape[1] for form in forms) - 1
-        first = able.argmax(1)
+        first = possible.argmax(1)
         rows = np.arange(self.size)
         z = np.stack([form.wide(width) for form in forms])[first, rows]
         e = np.stack([form.e for form in forms])[first, rows]
         low, high = (np.stack([form.ends[end] for form in forms], 1) for end in (0, 1))
-        known = np.where(able, low, np.inf).min(1), np.where(able, high, -np.inf).max(1)
-        if (able.sum(1) > 1).any():
-            several = able.sum(1) > 1
+        known = np.where(possible, low, np.inf).min(1), np.where(possible, high, -np.inf).max(1)
+        if (possible.sum(1) > 1).any():
+            several = possible.sum(1) > 1
             flat = self.ring.between(*known)
             z = np.where(several[:, None], flat.wide(width), z)
             e = np.where(several, flat.e, e)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from venmas.checker.flowpipes.tree import check_trees
+from venmas.checker.forever import cells as _cells  # noqa: F401, its rule is read
 from venmas.checker.forever.linear import demanded
 from venmas.checker.forever.rules import Bound, Derived, Named
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, existential, normal
@@ -17,7 +18,7 @@ from venmas.checker.format.rule import End
 from venmas.checker.goals.check import Checked, check
 from venmas.errors import InputError
 from venmas.logic import Bounded, Formula, Linear, Not, Quantifier, fixpoints, parse
-from venmas.logic.automata.translate import questioned
+from venmas.logic.paths import questioned
 from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
 from venmas.model.system.system import System
 from venmas.model.witness.replay import Replay, replay

@@ -26,7 +26,7 @@ from venmas.question import Question
 from venmas.solvers.programs import Programs
 
 if TYPE_CHECKING:
-    from venmas.engine.certificates.file import Certificate, Unwritten
+    from venmas.engine.certificates.kept import Certificate, Unwritten
 
 PATIENCE = 10.0
 """Seconds that ``trust="auto"`` gives to a proof at least; it also gives as long again as the verdict took, thrice."""

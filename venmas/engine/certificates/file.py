@@ -8,7 +8,6 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -16,33 +15,13 @@ from typing import IO, Any
 from venmas.answer import Proof
 from venmas.checker.format.header import Claim, Header, written
 from venmas.checker.format.rule import End
+from venmas.engine.certificates.kept import Certificate, Unwritten
 from venmas.model.canonical.canonical import subject_of
 from venmas.model.circuit.nodes import Circuit
 from venmas.procedure import Asked, LinearQuestion
 from venmas.runtime.files import NewFile
 
 _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """A certificate on disk: its name, how large it is, and its sha256 (empty in results of earlier versions)."""
-
-    path: str
-    lines: int
-    size: int
-    sha256: str = ""
-
-
-@dataclass(frozen=True)
-class Unwritten:
-    """A certificate that could not be written, such as where the disk is full, and why. Its proof is none the worse."""
-
-    path: str
-    problem: str
-
-    def __str__(self) -> str:
-        return f"cannot write {self.path!r}: {self.problem}; the proof is not stored"
 
 
 class _Hashed(io.RawIOBase):

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from venmas.answer import IncompleteError, Proved
 from venmas.checker.format.rule import Rule
-from venmas.engine.certificates.file import Certificate, Unwritten, write
+from venmas.engine.certificates.file import write
+from venmas.engine.certificates.kept import Certificate, Unwritten
 from venmas.logic import Bounded, Formula
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics

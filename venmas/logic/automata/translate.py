@@ -9,7 +9,7 @@ from venmas.logic.automata.effort import Effort
 from venmas.logic.automata.reduce import reduced
 from venmas.logic.automata.rewrite import core
 from venmas.logic.automata.tableau import tableau
-from venmas.logic.formula import TRUE, Formula, Implies, Not, conjunction
+from venmas.logic.formula import Formula, Not, conjunction
 from venmas.logic.paths import finally_, globally
 
 
@@ -20,12 +20,6 @@ def automaton_of(formula: Formula) -> Automaton:
     """
     effort = Effort()
     return reduced(tableau(core(formula, effort=effort), effort), effort)
-
-
-def questioned(formula: Formula, fair: Iterable[Formula]) -> Formula:
-    """What is asked of every run: the formula, of those that meet each condition of fairness again and again."""
-    assumed = conjunction([globally(finally_(one)) for one in fair])
-    return formula if assumed == TRUE else Implies(assumed, formula)
 
 
 def refuting(formula: Formula, fair: Iterable[Formula] = ()) -> Automaton:

@@ -21,14 +21,17 @@ from functools import cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import TYPE_CHECKING
 
 from venmas.errors import InputError, NetworkError, ScenarioError, did_you_mean
-from venmas.model.circuit.machine import Machine
 from venmas.model.expressions.refusals import shortened
 from venmas.model.scenario.parameters import NetworkFolder, Parameter, ParameterValue, Range, show_value
 from venmas.model.scenario.source import Source, file_digests, file_names, remember_source
 from venmas.model.system.system import System
 from venmas.runtime import plugins
+
+if TYPE_CHECKING:
+    from venmas.model.circuit.machine import Machine
 
 __all__ = ["NetworkFolder", "Parameter", "Range", "Scenario", "load_scenario", "scenario_names"]
 
@@ -112,9 +115,11 @@ class Scenario:
         folder = networks if isinstance(networks, NetworkFolder) else NetworkFolder(networks or self.networks)
         values = self.values(settings)
         system = self.made(folder, values)
-        if isinstance(system, Machine):
-            raise MachineError(f"{self.path}: build() returned a Machine: venmas.load_circuit reads it", system)
         if not isinstance(system, System):
+            from venmas.model.circuit.machine import Machine
+
+            if isinstance(system, Machine):
+                raise MachineError(f"{self.path}: build() returned a Machine: venmas.load_circuit reads it", system)
             raise ScenarioError(f"{self.path}: build() must return a System, it returned {type(system).__name__}")
         try:
             system.validate()

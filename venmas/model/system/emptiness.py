@@ -13,7 +13,6 @@ from math import floor, gcd, lcm
 
 from venmas.budget import ask
 from venmas.logic.linear import Comparison, LinearExpr, Relation
-from venmas.logic.simplex import Row, rational, solve
 from venmas.model.system.propagation import propagate
 from venmas.model.system.variables import Box, Region, VariableDecl
 
@@ -173,6 +172,8 @@ def _tight(row: Comparison, integral: set[str]) -> Comparison:
 
 def _point(rows: Sequence[Comparison], names: Sequence[str]) -> dict[str, Fraction] | None:
     """A point over the reals."""
+    from venmas.logic.simplex import Row, rational, solve
+
     place = {name: i for i, name in enumerate(names, 1)}
     listed: list[Row] = []
     for row in sorted(rows, key=lambda row: len(row.expr.terms) == 1):  # bounds last

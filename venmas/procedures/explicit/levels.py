@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from venmas.answer import IncompleteError
 from venmas.checker.format.rule import Rule
 from venmas.checker.levels.listing import Places, States
-from venmas.logic.automata.automaton import Automaton
 from venmas.model.system.system import System
-from venmas.procedures.linear.claim import SystemClaim
+
+if TYPE_CHECKING:
+    from venmas.logic.automata.automaton import Automaton
+    from venmas.procedures.linear.claim import SystemClaim
 
 _TOGETHER = 20_000
 """Numbers in a line."""

@@ -1,7 +1,10 @@
-"""Which atoms of a core formula are asked about after which step of the runs from a state."""
+"""Which atoms of a core formula are asked about after which step of runs, and why that did not refute it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from venmas.bounds.rounding import Floats
 from venmas.budget import ask
 from venmas.logic import AX, EX, Atom, Formula
 
@@ -41,3 +44,18 @@ def parts_of(place: Place) -> list[Place]:
     """The operands of a formula, each with the step at which it is asked about."""
     formula, step = place
     return [(part, step + isinstance(formula, EX | AX)) for part in formula.children]
+
+
+@dataclass
+class Failed:
+    """Why a box was not refuted, and after which step. moves: how far each initial value moves what stayed open, by
+    axis, in parts of what it moves in all; besides: the rest of these parts; radius: of the atoms of that step; broken:
+    a value, or a flow, was not shown to exist; certain: the target holds everywhere in the box."""
+
+    step: int
+    axes: list[str]
+    radius: float
+    moves: Floats
+    besides: float
+    broken: bool
+    certain: bool

@@ -5,6 +5,7 @@
         follow them through the steps that the formula looks at          (`run`, `venmas.bounds.affine`)
             networks by DeepZ, flows by Taylor series with a remainder, one affine form a variable
             a set of states for each branch that some of them can take; too many sets: near ones become one
+            over long runs of many variables: one set, open choices as affine laws    (`venmas.bounds.affine.laws`)
         in each step: the target's atoms on these forms; a box is dropped as soon as it can not be refuted    (`target`)
         refuted on a box: done with it
         else: once, some boxes on: runs in floats, of which those that meet the target are replayed      (`falsify`)
@@ -20,40 +21,42 @@ influence after ReluVal (Wang et al., USENIX Security 2018). Boxes are never mer
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from venmas.answer import Answer, Proved, Remaining, Unknown
-from venmas.bounds.rounding import Bools, Floats, Index
+from venmas.bounds.rounding import Bools, Floats, Index, float_beside
 from venmas.budget import Budget, BudgetError
 from venmas.checker.flowpipes.tree import initial_box
 from venmas.errors import Reason
 from venmas.logic import Bounded
-from venmas.model.expressions.smooth_nodes import Extremum
 from venmas.model.system.disturbances import ahead
+from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.procedure import Run
 from venmas.procedures.flowpipes.choose import choose, hopeless, with_noise
-from venmas.procedures.flowpipes.plan import Plan
+from venmas.procedures.flowpipes.plan import Failed, Plan
 from venmas.procedures.flowpipes.proof import Flowpipes, written
-from venmas.procedures.flowpipes.reach import forks, unfollowed, unsuited
-from venmas.procedures.flowpipes.refine import Failed, Part, Refining
+from venmas.procedures.flowpipes.reach import forks, lawful, recorded, unfollowed, unsuited
+from venmas.procedures.flowpipes.refine import Part, Refining
 from venmas.procedures.flowpipes.run import Tube
-from venmas.procedures.flowpipes.target import Verdicts
-from venmas.procedures.flowpipes.tree import Tree, ladder, middle
+from venmas.procedures.flowpipes.target import Following, TooLongError
+from venmas.procedures.flowpipes.tree import LAWFUL, Tree, ladder, middle
 from venmas.procedures.flowpipes.violations import Violations
 from venmas.question import Question
 
 log = logging.getLogger(__name__)
 
+_PART, _LAWS = 1 / 4, 1 / 2
+"""Parts of the time that is left for the first boxes, where other procedures take the question, too, and for laws."""
 _BATCH, _FEWER = 32, 8
 """Boxes at a time; and where each of them has many sets."""
 _PATIENCE, _BOXED = 60.0, 0.6
 """Part of its time for a question together with whether runs stay in their box; seconds where there is no limit."""
-_LOOK, _FIRST, _LONG = 0.05, 3.0, 8
+_LOOK, _FIRST, _LONG = 0.05, 3.0, 9
 """Seconds for a first look at what other procedures take, too, and for the first boxes of it; steps from which on it is
 taken."""
 
@@ -62,13 +65,15 @@ taken."""
 class Followed:
     """Boxes that were followed, parts that were refuted, and candidates that were replayed.
 
-    reach: after each step, the box of every variable over all parts that were refuted.
+    reach: after each step, the box of every variable over all parts that were refuted. astray: of a system whose
+    property is refuted everywhere, the parts from which enclosures of runs leave declared ranges.
     """
 
     boxes: int = 0
     parts: int = 0
     candidates: int = 0
     reach: list[dict[str, tuple[float, float]]] = field(default_factory=list)
+    astray: tuple[System, list[Box]] | None = None
 
     def facts(self) -> list[tuple[str, str]]:
         """Names with values."""
@@ -92,7 +97,7 @@ class FlowpipeSearch:
             return why
         if question.chosen and question.inside:
             return "what noise can bring about says nothing of other noise"
-        return unfollowed(question.system)
+        return unfollowed(question.system) if question.system.smooth else None  # else asked when its turn comes
 
     def eager(self, question: Question, run: Run) -> bool:
         """It opens a portfolio where nobody else takes the question."""
@@ -101,7 +106,10 @@ class FlowpipeSearch:
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
         figures: Followed = run.once("flowpipes", lambda: nullcontext(Followed()))
-        return _Session(question, figures)
+        session = _Session(question, figures)
+        if question.about == "box" and figures.astray is not None and figures.astray[0] is question.system:
+            session.begin(figures.astray[1])  # from elsewhere no run leaves them, as bounds told already
+        return session
 
 
 class _Session:
@@ -110,13 +118,16 @@ class _Session:
         self.system, self.plan = question.system, Plan(question.target)
         self.trees: list[Tree | None] = []
         self.leaving: set[str] = set()
+        self._astray: list[Box] = []
         self._stack: list[Part] | None = None
         self._flight: list[Part] = []
+        self._underway: Following | None = None
+        self._proved = 0.0
         self._given_up: list[tuple[Part, str]] = []
         """Parts that stay open, with why."""
         self._violations = Violations(question, self.plan, figures)
         self._levels = ladder(
-            bool(self.plan.names & _recorded(question)), len(self.system.branches) > 1 or forks(self.system)
+            bool(self.plan.names & recorded(self.system)), len(self.system.branches) > 1 or forks(self.system)
         )
         self._refining = Refining(self._levels, self._exists)
         self._looked = bool(self.system.smooth)
@@ -125,6 +136,7 @@ class _Session:
         self._boxed: _Session | None = None
         self._patience = 0.0
         """Seconds that are left for the question together with whether runs stay in their box."""
+        self._lawful = False
 
     def advance(self, budget: Budget) -> Answer:
         """Decide, at first within the time of a look where other procedures take the question, too."""
@@ -132,14 +144,29 @@ class _Session:
             self._over = self._brought_about(budget)
         elif self._over is None and self._looked:
             self._written_here = not self.system.smooth
-            self._over = self._both(budget, budget.whole)
+            self._over = self._both(budget, budget)
         if self._over is not None:
             return self._over
         self._looked = True
         found = budget.spend(_FIRST, self._look) if self._worth_a_look else None
         if isinstance(found, Proved) and found.proof is not None:  # a proof is written in more than the time of a look
             found = self._over = written(found, self.question.boxed, budget)
+        if found is None and (lawful := self._by_laws()) is not None:
+            left = budget.whole.left
+            patience = _PATIENCE if left is None else _LAWS * left
+            answer = budget.spend(patience, lambda part: lawful._decide(part, part))
+            if answer is not None and not isinstance(answer, Unknown):
+                return answer
         return found or Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it at a first look")
+
+    def _by_laws(self) -> _Session | None:
+        """The same where open choices of a policy are affine laws; None where that is not worth the time."""
+        if self.question.certified or not lawful(self.system, self.plan.steps):  # the checker knows no laws
+            return None
+        made = _Session(self.question, self.figures)
+        made._lawful, made._levels = True, LAWFUL
+        made._refining = Refining(LAWFUL, made._exists)
+        return made
 
     def _look(self, whole: Budget) -> Answer | None:
         """The first boxes, which may take longer, and some of their parts."""
@@ -150,10 +177,10 @@ class _Session:
         """Do unrolled loops take longer than a look?"""
         return len(self.system.branches) == 1 and self.plan.steps >= _LONG
 
-    def _both(self, budget: Budget, tick: Budget) -> Answer:
+    def _both(self, budget: Budget, first: Budget) -> Answer:
         """Decide. What is to be certified is asked together with whether runs stay in their box.
 
-        tick: what ends work on a batch, which is lost then.
+        first: the budget of the first boxes.
         """
         if self.question.certified and not self.question.inside:
             if self._boxed is None:
@@ -162,14 +189,14 @@ class _Session:
                 self._patience = _PATIENCE if left is None else _BOXED * left
             begun, boxed = budget.spent, self._boxed
             try:
-                found = budget.spend(self._patience, lambda part: boxed._decide(part, tick))
+                found = budget.spend(self._patience, lambda part: boxed._decide(part, first))
             finally:  # also where the turn ends sooner
                 self._patience -= budget.spent - begun
             if found:
                 self._patience = 0.0
             if isinstance(found, Proved):
                 return written(found, self.question.boxed, budget.whole) if self._written_here else found
-        return self._decide(budget, tick)
+        return self._decide(budget, first)
 
     def _brought_about(self, budget: Budget) -> Answer:
         """Decide what noise can bring about. Whether runs stay in their box is a question about all noise."""
@@ -184,6 +211,11 @@ class _Session:
         return replace(answer, leaving=self._moved - self.question.chosen.keys())
 
     @property
+    def proved(self) -> float:
+        """The part of the initial sets that is refuted, a cut counted as two halves."""
+        return max(self._proved, 0.0 if self._boxed is None else self._boxed.proved)
+
+    @property
     def complete(self) -> bool:
         """Is every part of the initial sets refuted, so that `figures.reach` is of all runs?"""
         return self._stack == [] and all(tree is None or tree.proof() is not None for tree in self.trees)
@@ -196,35 +228,48 @@ class _Session:
         steps = min((part.reached for part in parts), default=self.plan.steps)
         return Remaining(tuple(part.box for part in parts), None if steps < 0 else steps, frozenset(self.leaving))
 
-    def _decide(self, budget: Budget, tick: Budget) -> Answer:
+    def _decide(self, budget: Budget, first: Budget) -> Answer:
         if self._stack is None:
+            if not self.system.smooth and (why := unfollowed(self.system)):
+                return Unknown(Reason.OPEN, why)
             self._stack = self._roots()
         if (over := self._hopeless()) is not None:  # the last budget ended before it was said
             return over
-        while self._stack:
-            (budget if self.figures.boxes else tick)()
-            self._flight = self._take()
+        while self._stack or self._underway is not None:
+            pause = budget if self.figures.boxes else first
+            pause()
+            if self._underway is None:
+                self._flight = self._take()
             try:
-                answer = self._batch(self._flight, tick)
+                answer = self._batch(self._flight, pause)
+            except TooLongError:
+                return Unknown(Reason.OPEN, "a box of initial states takes longer than what others do in the time")
             except BudgetError:
-                self._stack.extend(reversed(self._flight))
-                self._flight = []
+                if self._underway is None or not self._underway.between:
+                    self._stack.extend(reversed(self._flight))
+                    self._flight, self._underway = [], None
                 raise
             if answer is not None:
                 return answer
         log.info("decided by %d boxes", self.figures.boxes)
+        if self.question.about == "property" and self.plan.steps >= self.question.formula.depth:
+            self.figures.astray = self.system, self._astray
         inside = self.question.inside
         proof = self._proof() if inside and self.question.certified else None
         return Proved("bounds", frozenset(self.leaving), self.system.may_deadlock, inside=inside, proof=proof)
 
-    def _batch(self, open_: list[Part], budget: Budget) -> Answer | None:
-        """Follow some boxes and put back what stays open of them; what is done with is taken out of `open_`."""
+    def _batch(self, open_: list[Part], pause: Budget) -> Answer | None:
+        """Follow some boxes and put back what stays open of them; what is done with is taken out of `open_`.
+
+        pause: ends the work between two steps, which goes on from there; what else is done is not broken off.
+        """
         assert self._stack is not None
+        budget = pause.whole
         violations = self._violations
         if self.question.chosen and (state := choose(self.question, self.plan, open_, budget)):
             found = violations.replayed([(state, [])], budget)
             return found or Unknown(Reason.OPEN, hopeless(self.question, state))
-        failed = [(part, why) for part, why in zip(open_, self._follow(open_, budget), strict=True) if why]
+        failed = [(part, why) for part, why in zip(open_, self._follow(open_, pause), strict=True) if why]
         open_[:] = [part for part, _ in failed]
         if failed and not self.question.chosen:
             found = violations.of([(part, why.certain) for part, why in failed], self.figures.boxes, budget)
@@ -247,6 +292,11 @@ class _Session:
         if not self._given_up:
             return None
         return Unknown(Reason.TIE, tie, leaving) if tie else Unknown(Reason.OPEN, self._given_up[-1][1], leaving)
+
+    def begin(self, boxes: Sequence[Box]) -> None:
+        """Look at these boxes of initial states alone."""
+        trees = [Tree() for _ in boxes]
+        self.trees, self._stack = [*trees], [Part(tree, 0, box) for tree, box in zip(trees, boxes, strict=True)]
 
     def _roots(self) -> list[Part]:
         """The boxes around the initial sets."""
@@ -278,62 +328,27 @@ class _Session:
     # -- one batch -----------------------------------------------------------------------------------------------------
 
     def _follow(self, batch: list[Part], budget: Budget) -> list[Failed | None]:
-        """Why each box is not refuted; None where it is."""
-        boxes = [with_noise(part, self.question.chosen) for part in batch]
-        tube = Tube(self.system, boxes, self._levels[batch[0].level])
-        verdicts = Verdicts(self.plan, len(batch))
-        result: list[Failed | None] = [None] * len(batch)
-        alive = np.ones(len(batch), dtype=bool)
-        moves, besides = np.zeros((len(batch), len(tube.axes))), np.zeros(len(batch))
-        radii: list[Floats] = []
-        seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]] = []
-        for step in range(self.plan.steps + 1):
-            budget()
-            before = tube.boxes, *tube.moved_most()
-            if step:
-                verdicts.follow(tube, tube.advance())
-            open_, more, further, radius = verdicts.look(tube)
-            np.add.at(moves, tube.boxes, more)
-            np.add.at(besides, tube.boxes, further)
-            broken = np.zeros(len(batch), dtype=bool)
-            broken[tube.boxes[tube.ring.broken]] = True
-            radii.append(np.where(alive, 0.0, np.inf))
-            np.maximum.at(radii[-1], tube.boxes, np.where(tube.ring.broken | np.isnan(radius), np.inf, radius))
-            last = step == self.plan.steps
-            yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (~alive, alive)
-            failing = alive & (broken | ~no)
-            for i in np.flatnonzero(failing).tolist():
-                if broken[i]:
-                    moves[i], besides[i] = (part[before[0] == i].sum(0) for part in before[1:])
-                result[i] = Failed(
-                    step,
-                    tube.axes,
-                    float(radii[-1][i]),
-                    moves[i],
-                    float(besides[i]),
-                    bool(broken[i]),
-                    bool(yes[i] and not broken[i]),
-                )
-            if failing.any():
-                alive &= ~failing
-                left = np.flatnonzero(alive[tube.boxes])
-                if not alive.any():
-                    break
-                tube.keep(left)
-                verdicts.keep(left)
-            seen.append((tube.boxes, tube.ends()))
+        """Why each box is not refuted; None where it is. It goes on where its last budget ended."""
+        if self._underway is None:
+            boxes = [with_noise(part, self.question.chosen) for part in batch]
+            self._underway = Following(self.system, self.plan, boxes, self._levels[batch[0].level])
+        self._underway.on(budget, None if self.system.smooth or self._lawful or self.figures.boxes else _PART)
+        done, self._underway = self._underway, None
         self.figures.boxes += len(batch)
-        for i, (part, failed) in enumerate(zip(batch, result, strict=True)):
+        for i, (part, failed) in enumerate(zip(batch, done.failed, strict=True)):
             if failed is None:
                 part.tree.fine[part.node] = self._levels[part.level]
                 self.figures.parts += 1
+                self._proved += 2.0**-part.depth / len(self.trees)
             if part.tried is not None:
-                self._refining.tried(part, failed is None or part.better(radii, i))
-        self._note(seen, np.array([failed is None for failed in result]))
-        return result
+                self._refining.tried(part, failed is None or part.better(done.radii, i))
+        astray = self._note(done.seen, np.array([failed is None for failed in done.failed]))
+        self._astray += [batch[i].box for i in np.flatnonzero(astray)]
+        return done.failed
 
-    def _note(self, seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]], refuted: Bools) -> None:
-        """What boxes that were refuted reach, and what may leave its declared range from there."""
+    def _note(self, seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]], refuted: Bools) -> Bools:
+        """What boxes that were refuted reach, and what may leave its declared range; from which of them, (B,)."""
+        astray = np.zeros(len(refuted), dtype=bool)
         for step, (rows, ends) in enumerate(seen):
             mask = refuted[rows]
             if not mask.any():
@@ -348,6 +363,9 @@ class _Session:
                 decl = self.system.variables[name]
                 if not (decl.lower <= low and high <= decl.upper) and name in self._moved:
                     self.leaving.add(name)
+                    least, most = float_beside(decl.lower, 1), float_beside(decl.upper, -1)
+                    astray[rows[mask & ~((ends[name][0] >= least) & (ends[name][1] <= most))]] = True
+        return astray
 
     @property
     def _moved(self) -> frozenset[str]:
@@ -377,11 +395,6 @@ class _Session:
             if tube.ring.size and not tube.ring.broken.any():
                 tube.advance()
         return not tube.ring.broken.any()
-
-
-def _recorded(question: Question) -> frozenset[str]:
-    """The variables that record what is between steps."""
-    return frozenset(n for b in question.system.branches for n, e in b.updates if isinstance(e, Extremum))
 
 
 FLOWPIPES = FlowpipeSearch()

@@ -15,6 +15,7 @@ from venmas.checker.flowpipes.tree import initial_box
 from venmas.logic.linear import LinearExpr
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.expressions.expr import ArgMax, Condition, Expr, Where
+from venmas.model.expressions.smooth_nodes import Extremum
 from venmas.model.expressions.walk import walk
 from venmas.model.system.disturbances import ahead
 from venmas.model.system.system import System
@@ -25,18 +26,22 @@ from venmas.procedures.reach import Layer
 from venmas.question import Question
 
 _FINEST = 10
+_FAR, _WIDE = 20, 4
+"""Steps and variables from which on choices of a policy are tried as affine laws."""
 _VARIABLES, _BRANCHES = 64, 32
 """Variables that are not noise, and branches, of a piecewise linear system, at most."""
 
 
 def unfollowed(system: System) -> str | None:
     """Why flowpipes do not follow the runs of a system; None where they do."""
+    parts: list[tuple[str, Expr | Condition]] = []
     for branch in system.branches:
-        parts: list[tuple[str, Expr | Condition]] = [("guard", branch.guard)]
-        for where, node in parts + [(f"update of {name!r}", expr) for name, expr in branch.updates]:
-            if kind := unknown(node):
-                return f"the {where} in branch {branch.name!r} has a {kind}, which it does not enclose"
-    return None
+        parts.append((f"guard in branch {branch.name!r}", branch.guard))
+        parts += [(f"update of {name!r} in branch {branch.name!r}", expr) for name, expr in branch.updates]
+    if unknown(*(node for _, node in parts)) is None:  # what they share is looked at once
+        return None
+    where, kind = next((where, kind) for where, node in parts if (kind := unknown(node)))
+    return f"the {where} has a {kind}, which it does not enclose"
 
 
 def unsuited(question: Question) -> str | None:
@@ -53,6 +58,19 @@ def unsuited(question: Question) -> str | None:
 def forks(system: System) -> bool:
     """Are there choices in its steps that a set of states may leave open?"""
     return any(isinstance(node, ArgMax | Where) for b in system.branches for node in walk([e for _, e in b.updates]))
+
+
+def recorded(system: System) -> frozenset[str]:
+    """The variables that record what is between steps."""
+    return frozenset(n for branch in system.branches for n, e in branch.updates if isinstance(e, Extremum))
+
+
+def lawful(system: System, steps: int) -> bool:
+    """Are choices of a policy tried as affine laws? Fewer variables are left to cells, short runs to sets that fork."""
+    moving = [n for n, decl in system.variables.items() if not ahead(n) and not decl.integral]
+    if len(system.branches) > 1 or steps < _FAR or len(moving) < _WIDE:
+        return False
+    return any(isinstance(node, ArgMax) for node in walk([e for _, e in system.branches[0].updates]))
 
 
 class FlowpipeLayers:

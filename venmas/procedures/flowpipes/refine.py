@@ -14,6 +14,7 @@ from venmas.bounds.rounding import Floats
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.disturbances import ahead, disturbance_of
 from venmas.model.system.variables import Box
+from venmas.procedures.flowpipes.plan import Failed
 from venmas.procedures.flowpipes.tree import Tree
 
 _RATHER = 2.0
@@ -23,21 +24,6 @@ _WORTH, _PAUSE = 0.5, 4
 _SOME = 0.05
 """Part of what all initial values move from which on a state is cut rather than noise."""
 _DEEPEST, _NARROWEST = 60, 1e-12
-
-
-@dataclass
-class Failed:
-    """Why a box was not refuted, and after which step. moves: how far each initial value moves what stayed open, by
-    axis, in parts of what it moves in all; besides: the rest of these parts; radius: of the atoms of that step; broken:
-    a value, or a flow, was not shown to exist; certain: the target holds everywhere in the box."""
-
-    step: int
-    axes: list[str]
-    radius: float
-    moves: Floats
-    besides: float
-    broken: bool
-    certain: bool
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ noise, that of a step has a symbol from this step on, as an input of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,10 +23,13 @@ from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.guards import Answers, answers
 from venmas.bounds.affine.halves import not_negative, where
 from venmas.bounds.affine.join import joined, near
+from venmas.bounds.affine.laws import Laws
 from venmas.bounds.affine.reduce import reduced
 from venmas.bounds.affine.step import OpenChoiceError, Values
 from venmas.bounds.rounding import Bools, Floats, Index, Ints, float_beside
 from venmas.model.evaluation.cuts import Fineness
+from venmas.model.expressions.expr import Switch, Variable
+from venmas.model.expressions.walk import walk
 from venmas.model.system.disturbances import ahead, disturbance_of
 from venmas.model.system.parts import Branch
 from venmas.model.system.system import System
@@ -81,6 +84,9 @@ class Tube:
             else:
                 self.axes.append(name)
                 self.state[name] = self.ring.symbol(lo, hi)
+        self._laws: dict[Hashable, Laws] | None = system.once("laws", dict) if fine.sets == 1 else None
+        self._modes: list[str] = system.once("modes of flowpipes", lambda: _modes(system))
+        """The variables that say which of several expressions is meant, as a network for each of their values."""
         # noise of later steps brings no symbols; to have fewer takes time, which many sets are worth
         self._symbols = fine.symbols * sum(len(system.branches) == 1 or not ahead(name) for name in self.state)
 
@@ -93,18 +99,16 @@ class Tube:
         before: list[Index] = []
         taken: list[Ints] = []
         for index, branch in enumerate(branches):
-            rows = np.flatnonzero(found.may[:, index])
-            if not len(rows):
-                continue
-            self.ring, self.state, self.boxes = ring, state, boxes
-            if len(branches) > 1 or len(rows) < ring.size:
-                self.keep(rows)
-            if not branch.always:
-                self.state = where(Values(self.ring, self.state, self.fine), branch.guard, self.fine)
-            origin = rows[self._take(branch)]
-            made.append((self.ring, self.state))
-            before.append(origin)
-            taken.append(np.full(len(origin), index))
+            for rows in _alike(np.flatnonzero(found.may[:, index]), [state[name] for name in self._modes]):
+                self.ring, self.state, self.boxes = ring, state, boxes
+                if len(branches) > 1 or len(rows) < ring.size:
+                    self.keep(rows)
+                if not branch.always:
+                    self.state = where(Values(self.ring, self.state, self.fine), branch.guard, self.fine)
+                origin = rows[self._take(branch)]
+                made.append((self.ring, self.state))
+                before.append(origin)
+                taken.append(np.full(len(origin), index))
         self.steps, self.alone = self.steps + 1, self.alone and found.one
         if not made:  # no state has a successor
             self.ring, self.state, self.boxes = ring, state, boxes
@@ -160,7 +164,7 @@ class Tube:
         return chosen
 
     def _step(self, branch: Branch, assumed: Mapping[int, Ints]) -> None:
-        values = Values(self.ring, self.state, self.fine, assumed, forking=True)
+        values = Values(self.ring, self.state, self.fine, assumed, forking=True, laws=self._laws)
         updates = [u for u in branch.updates if not self._later or disturbance_of(u[0]) not in self._later]
         changed = {name: self._typed(name, values.value(expr)) for name, expr in updates}
         for name, ranges in self._later.items():
@@ -219,6 +223,15 @@ def _beside(ends: Sequence[tuple[Fraction, Fraction]]) -> tuple[Floats, Floats]:
     return np.broadcast_to(low, len(ends)), np.broadcast_to(high, len(ends))
 
 
+def _alike(rows: Index, modes: Sequence[Form]) -> list[Index]:
+    """Rows that have the same values of some forms together: what these choose is then evaluated in no others."""
+    if not modes or len(rows) < 2:
+        return [rows] if len(rows) else []
+    ends = np.stack([end[rows] for form in modes for end in form.ends], 1)
+    _, group = np.unique(ends, axis=0, return_inverse=True)
+    return [rows[group.reshape(-1) == number] for number in range(int(group.max()) + 1)]
+
+
 def _taking(state: dict[str, Form], choice: OpenChoiceError, rows: Index, options: Ints) -> dict[str, Form]:
     """The states that take an option, and maybe others: one of a choice in each row, made of `rows` of it."""
     guards = {f" {k}": form for k, form in enumerate(choice.guards(rows, options))}  # no names of variables
@@ -243,3 +256,10 @@ def _together(parts: Sequence[tuple[Forms, dict[str, Form]]]) -> tuple[Forms, di
         low, high = (np.concatenate([form.ends[end] for form in forms]) for end in (0, 1))
         state[name] = Form(z, e, mass, (low, high))
     return ring, state
+
+
+def _modes(system: System) -> list[str]:
+    """Variables that select one of several expressions."""
+    updates = [expr for branch in system.branches for _, expr in branch.updates]
+    selectors = {node.selector for node in walk(updates) if isinstance(node, Switch)}
+    return sorted(by.name for by in selectors if isinstance(by, Variable))

@@ -5,23 +5,33 @@ all sets after it; AX f is if, whichever branches its states can take, f is fals
 
 While every state has had one successor, EX f and AX f say that f holds in it, and each run is looked at for itself:
 that tells more where a formula is about several steps at once.
+
+Boxes are followed together (`Following`); a pause between two steps loses nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from time import monotonic
 
 import numpy as np
 
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.evaluation import certain
 from venmas.bounds.rounding import Bools, Floats, Index, float_beside
+from venmas.budget import Budget
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.logic.linear import LinearExpr
-from venmas.procedures.flowpipes.plan import Plan, parts_of
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.system.system import System
+from venmas.model.system.variables import Box
+from venmas.procedures.flowpipes.plan import Failed, Plan, parts_of
 from venmas.procedures.flowpipes.run import Link, Tube
 
+_GROWTH = 16.0
+"""Times the seconds of a step that the next one is expected to take, at most."""
 _FAR = Fraction(10) ** 200
 """Thresholds that are floats for sure."""
 
@@ -182,3 +192,82 @@ def linear(ring: Forms, expr: LinearExpr, state: dict[str, Form]) -> Form:
         ends = low - float_beside(at, 1), high - float_beside(at, -1)
         form.known = ends if factor > 0 else (-ends[1], -ends[0])
     return form
+
+
+class TooLongError(Exception):
+    """The steps to come take more than their part of the time."""
+
+
+class Following:
+    """Boxes (B,) that are followed until the target is refuted on them, or seen to stay open.
+
+    failed: (B,), why each is not refuted; None where it is, and before the end. radii: by step, how wide what stays
+    open is (B,). seen: by step, the box of each set, and the ends of its variables.
+    """
+
+    def __init__(self, system: System, plan: Plan, boxes: Sequence[Box], level: Fineness) -> None:
+        self.failed: list[Failed | None] = [None] * len(boxes)
+        self.radii: list[Floats] = []
+        self.seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]] = []
+        self.between, self.expected = True, 0.0
+        self._took = self._next = 0.0
+        """Seconds of the last step, and what the next one is expected to take."""
+        self._steps = plan.steps
+        self._tube = Tube(system, boxes, level)
+        self._verdicts = Verdicts(plan, len(boxes))
+        self._alive = np.ones(len(boxes), dtype=bool)
+        self._moves, self._besides = np.zeros((len(boxes), len(self._tube.axes))), np.zeros(len(boxes))
+
+    def on(self, budget: Budget, part: float | None = None) -> None:
+        """Go on to the end. Raises `BudgetError` between two steps; called again, it goes on from there.
+
+        part: of the time that is left, which the steps to come may be expected to take: else `TooLongError` is raised.
+        """
+        while len(self.radii) <= self._steps and self._alive.any():
+            budget()
+            left = budget.whole.left
+            if part is not None and left is not None and self.expected > part * left:
+                raise TooLongError
+            budget.wait_for(self._next)
+            self.between, begun, sets = False, monotonic(), self._tube.ring.size
+            self._step(len(self.radii))
+            took = monotonic() - begun
+            grown = max(1.0, self._tube.ring.size / max(sets, 1), took / self._took if self._took else 1.0)
+            self._took, self._next = took, took * min(grown, _GROWTH)
+            self.between, self.expected = True, (self._steps + 1 - len(self.radii)) * took
+
+    def _step(self, step: int) -> None:
+        tube, verdicts, alive = self._tube, self._verdicts, self._alive
+        before = tube.boxes, *tube.moved_most()
+        if step:
+            verdicts.follow(tube, tube.advance())
+        open_, more, further, radius = verdicts.look(tube)
+        np.add.at(self._moves, tube.boxes, more)
+        np.add.at(self._besides, tube.boxes, further)
+        broken = np.zeros(len(alive), dtype=bool)
+        broken[tube.boxes[tube.ring.broken]] = True
+        self.radii.append(np.where(alive, 0.0, np.inf))
+        np.maximum.at(self.radii[-1], tube.boxes, np.where(tube.ring.broken | np.isnan(radius), np.inf, radius))
+        last = step == self._steps
+        yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (~alive, alive)
+        failing = alive & (broken | ~no)
+        for i in np.flatnonzero(failing).tolist():
+            if broken[i]:
+                self._moves[i], self._besides[i] = (part[before[0] == i].sum(0) for part in before[1:])
+            self.failed[i] = Failed(
+                step,
+                tube.axes,
+                float(self.radii[-1][i]),
+                self._moves[i],
+                float(self._besides[i]),
+                bool(broken[i]),
+                bool(yes[i] and not broken[i]),
+            )
+        if failing.any():
+            alive &= ~failing
+            if not alive.any():
+                return
+            left = np.flatnonzero(alive[tube.boxes])
+            tube.keep(left)
+            verdicts.keep(left)
+        self.seen.append((tube.boxes, tube.ends()))

@@ -71,6 +71,9 @@ _SETS = (16, 32, 64, 64, 128, 256)
 _STEEP = tuple(Fineness(order=6, substeps=2**n, slices=4, symbols=60, sets=256) for n in range(4, 9))
 """For flows that no longer step of a period encloses."""
 
+LAWFUL = (replace(_COARSE, sets=1),)
+"""One set, in which open choices of actions are affine laws (`venmas.bounds.affine.laws`)."""
+
 
 def ladder(recorded: bool, several: bool) -> tuple[Fineness, ...]:
     """Finer and finer enclosures. recorded: is something recorded between steps? Slices are for that alone. several:

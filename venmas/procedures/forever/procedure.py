@@ -3,6 +3,7 @@
     a run that closes a loop exactly shows !f             (`lassos`):                      violated
     for 1/4, 1, 4, .. seconds a question
         derive: the initial states satisfy f             (`derive`, over sets of `sets`): satisfied
+        either of them on a graph of cells               (`cells.search`), after stays where a step is smooth
         derive: one initial state satisfies !f            (a stay):                        violated
 
 Bounded questions are answered by the procedures for them, over noise and for smooth systems alike; the rules that join
@@ -12,15 +13,20 @@ them are those of `venmas.checker.forever.rules`, which a checker applies again.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, ask, limited
-from venmas.errors import Reason
+from venmas.errors import ModelError, Reason
 from venmas.logic import TRUE, Always, Bounded, Fixpoint, Formula, is_temporal, subformulas
+from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
+from venmas.procedures.forever.cells.search import CellSearch
 from venmas.procedures.forever.claims.asking import Asking, underivable
-from venmas.procedures.forever.claims.proof import DerivationProof, basis
+from venmas.procedures.forever.claims.proof import Derivation, DerivationProof, basis
+from venmas.procedures.forever.claims.stays import stay
 from venmas.procedures.forever.derive import MOST_STEPS, Deriving, positive
 from venmas.procedures.forever.lassos import lassos
 from venmas.procedures.forever.sets import Sets, Stays
@@ -29,9 +35,11 @@ from venmas.question import Question
 _ROUNDS = 5
 _FIRST = 0.25
 _STEPS = 8
-_QUESTIONS = 8
+_QUESTIONS = 4
 """Of the first round: seconds of a question, and steps of the longest window; and of each round: how many questions may
 take so long, for the property and for its negation."""
+_ON_CELLS = 3
+"""The same for cells, which are done sooner where they do at all."""
 _LASSOS = 0.5
 """Seconds for lassos in the first round."""
 
@@ -69,6 +77,7 @@ class ForeverSession:
         self._formula = positive(question.asked.formula)
         self._sets: Sets | None = None
         self._stays: Stays | None = None
+        self._cells: CellSearch | None = None
         self._round, self._searched = 0, False
 
     @property
@@ -78,8 +87,6 @@ class ForeverSession:
 
     def advance(self, budget: Budget) -> Answer:
         """Work to the end of the sets."""
-        if self._formula is None:
-            return Unknown(Reason.OPEN, "the negation of an until without a bound is not derived over reals")
         asking = self._asking
         with limited(budget):
             while self._round < _ROUNDS:
@@ -87,8 +94,10 @@ class ForeverSession:
                     return Violated(run)
                 asking.seconds, asking.late = _FIRST * 4.0**self._round, 0
                 asking.steps = min(MOST_STEPS, _STEPS * 4**self._round)
-                for work in (self._satisfied, self._violated):
-                    answer = budget.spend(_QUESTIONS * asking.seconds, work)
+                cells, stays = (_ON_CELLS, self._on_cells), (_QUESTIONS, self._violated)
+                later = (stays, cells) if self.question.system.smooth else (cells, stays)  # cells of it are slow
+                for count, work in ((_QUESTIONS, self._satisfied), *later):
+                    answer = budget.spend(count * asking.seconds, work)
                     if answer is None:
                         asking.late += 1
                     elif not isinstance(answer, Unknown):
@@ -100,7 +109,8 @@ class ForeverSession:
 
     def _satisfied(self, budget: Budget) -> Answer:
         system, asking = self.question.system, self._asking
-        assert self._formula is not None
+        if self._formula is None:  # an until below a negation: cells take it
+            return Unknown(Reason.OPEN, "")
         if self._sets is None:
             self._sets = Sets(asking, system, self.question.inductive, self._formula, ask)
         deriving = Deriving(asking, system, self._sets.closed, self._sets.kept, budget)
@@ -108,7 +118,25 @@ class ForeverSession:
         if shown is None:
             return Unknown(Reason.OPEN, "")
         asking.figures.proved = list(dict(deriving.told[-3:]).items())
-        return Proved(basis(shown), may_deadlock=system.may_deadlock, proof=DerivationProof(shown, asking.sets))
+        return self._proved(shown)
+
+    def _proved(self, shown: Derivation) -> Proved:
+        ends = self.question.system.may_deadlock
+        return Proved(basis(shown), may_deadlock=ends, proof=DerivationProof(shown, self._asking.sets))
+
+    def _on_cells(self, budget: Budget) -> Answer:
+        """The property or its negation, by cells; a finer graph at a time."""
+        asking = self._asking
+        with suppress(UnsuitableError, OverflowError, ModelError), limited(budget):
+            if self._cells is None:
+                self._cells = CellSearch(asking, self.question.asked.formula)
+            answer = self._cells.search(budget)
+            if isinstance(answer, tuple):
+                witness = stay(*answer, asking, budget) if self.question.semantics == "real" else None
+                return Unknown(Reason.OPEN, "") if witness is None else Violated(witness)
+            if answer is not None:
+                return self._proved(answer)
+        return Unknown(Reason.OPEN, "")
 
     def _violated(self, budget: Budget) -> Answer:
         witness = self._stay(budget)

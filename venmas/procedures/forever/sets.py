@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, count
 
 import numpy as np
 
-from venmas.answer import IncompleteError
 from venmas.bounds.rounding import Bools, Floats
 from venmas.budget import Budget, BudgetError
 from venmas.logic import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disjunction, is_temporal, nnf, subformulas
@@ -18,10 +17,9 @@ from venmas.model.evaluation.regions import bounding_box, sample, snap
 from venmas.model.system.disturbances import drawn, ranges
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
-from venmas.model.witness.enclosed import told
-from venmas.model.witness.tree import Node, Value, Witness
+from venmas.model.witness.tree import Value, Witness
 from venmas.procedures.forever.claims.asking import Asking
-from venmas.procedures.forever.claims.proof import DerivationProof
+from venmas.procedures.forever.claims.stays import Point, point, stay
 from venmas.procedures.forever.derive import Deriving, Set
 from venmas.procedures.forever.reached import returning
 from venmas.procedures.kinduction.runs import Runs
@@ -168,14 +166,6 @@ def inner(states: Formula, hull: Box) -> Formula:
     return states
 
 
-@dataclass(frozen=True)
-class Point:
-    """An initial state, and the system that starts there alone."""
-
-    values: tuple[Value, ...]
-    system: System
-
-
 def points(system: System) -> list[Point]:
     """A few initial states: ends of the initial sets, and others."""
     found: dict[tuple[Value, ...], Point] = {}
@@ -183,14 +173,10 @@ def points(system: System) -> list[Point]:
     for region in system.regions[:_POINTS]:
         box = bounding_box(system, region) or {}
         ends = [{n: float(pair[i]) for n, pair in box.items()} for i in (0, 1)] if box else []
-        some = [point for end in ends if (point := snap(system, region, end)) is not None]
-        for point in [*some, *sample(system, region, rng, _POINTS)][:_POINTS]:
-            known = {n: Fraction(v) for n, v in point.items() if n not in system.disturbances}
-            noise = {n: system.variables[n].lower for n in system.disturbances}  # it stands for all: a state has none
-            shown = {n: {**noise, **known}[n] for n in system.variables}
-            values = tuple(told(n, v, system.variables[n].labels) for n, v in shown.items())
-            atoms = (Comparison(LinearExpr.variable(n) - LinearExpr((), v), Relation.EQ) for n, v in known.items())
-            found.setdefault(values, Point(values, system.starting(conjunction(map(Atom, atoms)))))
+        some = [one for end in ends if (one := snap(system, region, end)) is not None]
+        for values in [*some, *sample(system, region, rng, _POINTS)][:_POINTS]:
+            start = point(system, {n: Fraction(v) for n, v in values.items() if n not in system.disturbances})
+            found.setdefault(start.values, start)
     return list(found.values())[: 2 * _POINTS]
 
 
@@ -209,10 +195,8 @@ class Stays:
             derivation = deriving.derive("init", self._formula)
             if derivation is None:
                 continue
-            try:
-                lines = [rule.to_json() for rule in DerivationProof(derivation, asking.sets).lines(None, budget)]
-            except IncompleteError:
-                continue
-            asking.figures.proved = list(dict(deriving.told[-3:]).items())
-            return Witness((Node(one.values),), stay=(*lines, {"rule": "end", "lines": len(lines) + 1}))
+            witness = stay(one, derivation, asking, budget)
+            if witness is not None:
+                asking.figures.proved = list(dict(deriving.told[-3:]).items())
+                return witness
         return None

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, lcm
+from math import ceil, floor, gcd, lcm
 from typing import TypeAlias
 
 import numpy as np
@@ -107,11 +107,21 @@ class Frame:
 
     def row(self, names: Sequence[str], expr: LinearExpr) -> Row:
         """An affine expression of the real variables over boxes of this frame, scaled to whole numbers."""
-        given = expr.coefficients
-        terms = [(given[n], row) for n, row in zip(names, self.matrix, strict=True) if n in given]
-        weights = [sum((c * row[j] for c, row in terms if row[j]), Fraction(0)) / self.unit for j in range(len(names))]
-        scale = lcm(expr.constant.denominator, *(w.denominator for w in weights))
-        return Row([_times(w, scale) for w in weights], _times(expr.constant, scale), scale)
+        given, (matrix, bottom) = expr.coefficients, self._whole
+        terms = [(given[n], row) for n, row in zip(names, matrix, strict=True) if n in given]
+        shared = lcm(*(c.denominator for c, _ in terms))
+        factors = [(_times(c, shared), row) for c, row in terms]
+        weights = [sum(c * row[j] for c, row in factors) for j in range(len(names))]  # over `bottom`
+        bottom *= shared
+        shared = gcd(bottom, *weights)
+        scale = lcm(expr.constant.denominator, bottom // shared)
+        return Row([w // shared * scale // (bottom // shared) for w in weights], _times(expr.constant, scale), scale)
+
+    @cached_property
+    def _whole(self) -> tuple[list[list[int]], int]:
+        """``matrix / unit`` as whole numbers over one denominator."""
+        scale = lcm(*(c.denominator for row in self.matrix for c in row))
+        return [[_times(c, scale) for c in row] for row in self.matrix], scale * self.unit
 
     def map_to(self, other: Frame, matrix: Matrix, constants: Sequence[Fraction]) -> Map:
         """The map of boxes of this frame to boxes of another one that ``x' = linear @ x + constants`` makes.
@@ -140,6 +150,11 @@ class Row:
     def range(self, low: Ints, high: Ints) -> tuple[Floats, Floats]:
         """Least and greatest values over boxes (B, n), exact (64-bit, or Python's integers)."""
         plus, minus = self.plus, self.minus
+        if len(self._few) == 1 and not self.big:  # the usual row: a bound of one variable
+            (at,) = self._few
+            weight = plus[at] + minus[at]
+            ends = low[:, at] * weight + self.constant, high[:, at] * weight + self.constant
+            return ends if weight > 0 else ends[::-1]
         if 2 * len(self._few) < len(plus):
             low, high, plus, minus = low[:, self._few], high[:, self._few], plus[self._few], minus[self._few]
         if self.big:

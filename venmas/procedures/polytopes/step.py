@@ -70,7 +70,7 @@ class Partition:
     def rows(self, exprs: Sequence[LinearExpr]) -> Rows:
         """Affine expressions of the reals."""
         factors = [[e.coefficients.get(n, Fraction(0)) for n in self.space.reals] for e in exprs]
-        return _rows(factors, [e.constant for e in exprs])
+        return _rows(factors, [e.constant for e in exprs], len(self.space.reals))
 
     def after(self, polytopes: Polytopes, number: int, state: tuple[int, ...]) -> Generator[None, None, Polytopes]:
         """Polytopes cut so that all moves of each are affine, with these as further quantities.
@@ -181,7 +181,7 @@ class Partition:
             batch, column = yield from self._value(batch, part)
             at.append(column)
         if id(expr) not in self._sums:
-            self._sums[id(expr)] = _rows([[c for c, _ in terms]], [constant]), expr
+            self._sums[id(expr)] = _rows([[c for c, _ in terms]], [constant], len(terms)), expr
         polytopes = batch.polytopes.affine(at, *self._sums[id(expr)][0])
         return batch.of(polytopes, id(expr), [polytopes.width - 1]), polytopes.width - 1
 
@@ -232,9 +232,9 @@ def _winners(polytopes: Polytopes, at: Sequence[int], strict: bool) -> list[Poly
     return found
 
 
-def _rows(weight: Sequence[Sequence[Fraction]], bias: Sequence[Fraction]) -> Rows:
-    """Rationals as floats; raises `UnsuitableError` where they are not near to them."""
-    rows = np.array([[float(c) for c in row] for row in weight]).reshape(len(weight), -1)
+def _rows(weight: Sequence[Sequence[Fraction]], bias: Sequence[Fraction], width: int) -> Rows:
+    """Rationals as floats, rows of so many; raises `UnsuitableError` where they are not near to them."""
+    rows = np.array([[float(c) for c in row] for row in weight]).reshape(len(weight), width)
     if any(c and abs(f) < SMALLEST_NORMAL for f, c in zip(rows.flat, chain(*weight), strict=True)):
         raise UnsuitableError("a number of the model is too small for floats")
     near = np.array([float(c) for c in bias])

@@ -11,7 +11,7 @@ from venmas.errors import UsageError
 from venmas.logic import Formula
 from venmas.procedure import Option as AnyOption
 from venmas.procedure import Settings
-from venmas.procedures.predicate_abstraction.graph.successors import TESTS
+from venmas.procedures.predicate_abstraction.graph.applicability import TESTS
 
 WORDS = ("guards", "none")
 """First predicates that have a name."""

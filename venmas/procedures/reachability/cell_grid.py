@@ -27,7 +27,7 @@ from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct, pr
 from venmas.procedures.hybrid.frames import Frame, to_boxes
 from venmas.procedures.hybrid.view import Space
 from venmas.procedures.inductive.write import Inductive
-from venmas.procedures.reachability.graph.step import advance, classify
+from venmas.procedures.reachability.graph.step import advance, classify, ended
 from venmas.question import Question
 
 _FIRST, MAX_CELLS = 16, 200_000
@@ -160,7 +160,7 @@ class Cells:
             new = self._boxes(self._new, grid, noise)
             if self._last is None and self._violates(new).any():
                 return None
-            pieces = classify(space, self.stage, new, np.arange(len(new)), 0, parts, budget)
+            pieces = ended(classify(space, self.stage, new, np.arange(len(new)), 0, parts), budget)
             stuck = [any(not case.moves for case in cases) for cases in pieces.case_list]
             moves, images = advance(space, pieces, np.ones((len(pieces.kind), 1), bool), 0)
             top = self.low + self.width

@@ -15,8 +15,9 @@ by several processes (`tiles`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
+from time import monotonic
 
 import numpy as np
 
@@ -41,6 +42,8 @@ log = logging.getLogger(__name__)
 MAX_PASSES, MAX_PIECES = 16, 20_000_000
 """Passes, and pieces of all of them together, after which the procedure gives up: each pass is twice as fine as
 the one before, and so many pieces take minutes, which others use better."""
+_PAUSE = 0.5
+"""Seconds after which a pass pauses, so that others have their turns."""
 
 
 class Reachability:
@@ -63,7 +66,7 @@ class Reachability:
 
 
 class ReachabilitySession:
-    """Passes over one graph: the first call falsifies only, each other one makes a pass.
+    """Passes over one graph: the first call falsifies only, each other one makes a pass or a part of it.
 
     root: a part of the initial set. weights: see `Graph`.
     """
@@ -72,9 +75,10 @@ class ReachabilitySession:
         self, question: Question, space: Space, root: Boxes | None = None, weights: Sequence[Floats] = ()
     ) -> None:
         self.question, self.space, self.whole = question, space, root is None
-        self.graph = Graph(space, question.target, Budget(), question.certified, root, weights)
+        self.graph = Graph(space, question.target, Budget(part=True), question.certified, root, weights)
         self.concretiser = Concretiser(space, question.target)
         self._begun = False
+        self._pass: Generator[None, None, bool] | None = None
 
     @property
     def figures(self) -> Regions:
@@ -105,10 +109,13 @@ class ReachabilitySession:
         if not self._begun:
             self._begun = True
             return _found(self._falsified(budget))
-        if graph.counts.passes >= MAX_PASSES or graph.counts.pieces >= MAX_PIECES:
+        if self._pass is None and (graph.counts.passes >= MAX_PASSES or graph.counts.pieces >= MAX_PIECES):
             passes, pieces = graph.counts.passes, graph.counts.pieces
             raise UnsuitableError(f"{passes} passes over {pieces} regions left something open")
-        if graph.refine():
+        refuted = self._passed(budget)
+        if refuted is None:
+            return None
+        if refuted:
             return self._refuted()
         witness = self.concretiser.look(candidates(graph), budget) or self._falsified(budget)
         if witness is None and self.concretiser.branching:
@@ -122,6 +129,23 @@ class ReachabilitySession:
 
                 witness = search_tiles(self.question, graph, tiles, weights, type(self), budget)
                 return Violated(witness) if witness is not None else self._refuted()
+        return None
+
+    def _passed(self, budget: Budget) -> bool | None:
+        """Is all refuted after a pass? None where it pauses, so that others have their turn: the next call goes on."""
+        self._pass, work = None, self._pass or self.graph.passing()
+        begun = monotonic()
+        while monotonic() - begun <= _PAUSE:
+            try:
+                budget()
+            except BudgetError:
+                self._pass = work
+                raise
+            try:
+                next(work)
+            except StopIteration as end:
+                return bool(end.value)
+        self._pass = work
         return None
 
     def _falsified(self, budget: Budget) -> Witness | None:

@@ -26,7 +26,7 @@ from venmas.procedures.hybrid.frames import MAX_COORDINATE, check_size
 from venmas.procedures.hybrid.view import Space, space_of
 from venmas.procedures.reach import Layer
 from venmas.procedures.reachability.graph.graph import DISTINCT
-from venmas.procedures.reachability.graph.step import advance, classify
+from venmas.procedures.reachability.graph.step import advance, classify, ended
 
 _CELLS = 8
 """Cells along a wide side of the initial set at level 0."""
@@ -69,7 +69,7 @@ class ReachabilityLayers:
                 if step == steps:
                     break
                 least = np.maximum(np.where(side > 0, (side // _PIECES) >> level, grid.cell // 2), 1)
-                pieces = classify(space, _STAGE, boxes, np.arange(len(boxes)), step, least, tick)
+                pieces = ended(classify(space, _STAGE, boxes, np.arange(len(boxes)), step, least), tick)
                 moves, images = advance(space, pieces, pieces.boxes.wanted, step)
                 if not len(images):
                     boxes = images

@@ -17,7 +17,7 @@ from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedure import Run
-from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred
+from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred, in_rationals
 from venmas.question import Question, chosen_for, staying
 
 _LONG = 10
@@ -28,17 +28,19 @@ Decide = Callable[[Question, Budget], Answer]
 
 @dataclass
 class Asked:
-    """Questions, sets that were tried, lassos that were closed, and what was proved in words."""
+    """Questions, sets that were tried, lassos that were closed, cells that runs reach, and what was proved in words."""
 
     questions: int = 0
     sets: int = 0
     lassos: int = 0
+    cells: int = 0
     proved: list[tuple[str, str]] = field(default_factory=list)
 
     def facts(self) -> list[tuple[str, str]]:
         """Names with values."""
-        found = [("bounded questions", f"{self.questions} asked, of {self.sets} sets")]
-        return found + ([("lassos", f"{self.lassos} closed exactly")] if self.lassos else []) + self.proved
+        facts = [("bounded questions", f"{self.questions} asked, of {self.sets} sets")]
+        facts += [("cells", f"{self.cells} reached")] if self.cells else []
+        return facts + ([("lassos", f"{self.lassos} closed exactly")] if self.lassos else []) + self.proved
 
 
 def underivable(system: System, run: Run) -> str | None:
@@ -125,6 +127,10 @@ class Asking:
         long = self._certified and len(system.branches) == 1 and (formula.horizon or 0) >= _LONG
         certified = long or bool(system.smooth)  # else the proof is found again, in rationals
         question = Question(system, Bounded(formula), self._semantics, certified=certified, inside=True, chosen=chosen)
+        if formula.depth <= 1 and not system.smooth:
+            answer = budget.spend(self.seconds / 2, lambda part: in_rationals(question, part))
+            if isinstance(answer, Proved) and not answer.leaving:
+                return question, answer
         return question, self._decide(question, budget)
 
     def _chosen(self, start: str, text: str, formula: Formula, budget: Budget, system: System) -> Claimed | Answer:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
 from venmas.answer import BASES, Basis, IncompleteError, Proved
+from venmas.checker.forever.cells import Cells
 from venmas.checker.forever.rules import Bound, Cases, Chain, Close, Derived, Named, Recur, Replace, Stay
 from venmas.checker.format.numbers import write_number
 from venmas.checker.format.rule import End, Rule
@@ -100,7 +101,7 @@ def _names(node: Derivation) -> list[str]:
     return [
         rule.start,
         *([rule.set] if isinstance(rule, Chain | Close | Recur | Stay | Replace) else []),
-        *(rule.sets if isinstance(rule, Cases) else ()),
+        *(rule.sets if isinstance(rule, Cases | Cells) else ()),
     ]
 
 
@@ -110,9 +111,29 @@ def _proved(question: Question, answer: Proved, tick: Callable[[], None]) -> tup
         return answer.proof.kind, list(answer.proof.lines(question, tick))
     if question.system.smooth:
         raise IncompleteError(f"the procedure that decided a part writes no proof: {question.formula}"[:500])
+    again = in_rationals(question, tick)
+    if again is not None and again.proof is not None:
+        return "goals", list(again.proof.lines(question, tick))
+    raise IncompleteError(f"a part is not proved in rationals: {question.formula}"[:500])
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A proof by goals whose lines are known."""
+
+    known: tuple[Rule, ...]
+    kind: ClassVar[str] = "goals"
+
+    def lines(self, question: object, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The lines."""
+        yield from self.known
+
+
+def in_rationals(question: Question, tick: Callable[[], None]) -> Proved | None:
+    """The answer that a question holds, with its proof, by enclosures alone or by a search; None without one."""
     for whole in (True, False):
         lines: list[Rule] = []
-        again = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
-        if isinstance(again, Proved) and not again.leaving:
-            return "goals", lines
-    raise IncompleteError(f"a part is not proved in rationals: {question.formula}"[:500])
+        answer = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
+        if isinstance(answer, Proved) and not answer.leaving:
+            return replace(answer, proof=Kept(tuple(lines)))
+    return None

@@ -19,7 +19,8 @@ from venmas.logic import Formula, disjunction, parse
 from venmas.model.invariant import Invariant
 from venmas.model.system.given import check_system
 from venmas.model.system.system import System
-from venmas.procedures.predicate_abstraction.graph.successors import TESTS, Screen, Steps
+from venmas.procedures.predicate_abstraction.graph.applicability import TESTS
+from venmas.procedures.predicate_abstraction.graph.successors import Screen, Steps
 from venmas.procedures.predicate_abstraction.states.box_condition import BoxCondition
 from venmas.procedures.predicate_abstraction.states.cells import Cells, States, keys
 from venmas.procedures.predicate_abstraction.states.conditions import first_point, states_of

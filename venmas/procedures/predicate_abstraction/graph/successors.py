@@ -22,10 +22,6 @@ from venmas.procedures.predicate_abstraction.states.queries import Queries
 from venmas.procedures.predicate_abstraction.states.task import Operator, Task
 
 Screen = Callable[[Queries], Bools]
-TESTS = (
-    "none", "selection", "applicability", "both", "relaxed-selection", "relaxed-applicability", "relaxed-both",
-)  # fmt: skip
-"""What is asked before the transitions of a label, exactly or by the continuous relaxation."""
 _CHUNK = 1 << 22
 """Numbers in an array over sources and operators."""
 

@@ -12,7 +12,7 @@ the reachable set, not with the number of paths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +26,7 @@ from venmas.procedures.hybrid.frames import MAX_COORDINATE, check_size
 from venmas.procedures.hybrid.view import Space
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.procedures.reachability.graph.split import Pieces
-from venmas.procedures.reachability.graph.step import Moves, advance, classify
+from venmas.procedures.reachability.graph.step import Moves, advance, classify, ended
 
 # Tuning: no value here can make an answer wrong, only late. They were found on VerticalCAS: what halving and doubling
 # them does there is told beside them, of cells (20, k up to 10), 800 ft of altitude (k = 20), and that with 90 ft/s of
@@ -139,6 +139,10 @@ class Graph:
 
     def refine(self) -> bool:
         """One pass, finer than the last; True when no initial state can meet the target."""
+        return ended(self.passing(), self.tick)
+
+    def passing(self) -> Generator[None, None, bool]:
+        """The same with pauses, after each of which it may be gone on with."""
         if self.rough and self._level == 0:  # it was there to be learnt from: begin again
             self.rough, self._level, self._pieces = False, -1, 0
             self.may_leave_box = self.may_deadlock = False
@@ -152,14 +156,14 @@ class Graph:
         self.layers = []
         images = self.root
         for step, stage in enumerate(self.stages):
-            self.tick()
+            yield
             if known and step >= len(known):
                 break  # the pass before left nothing open so late
             layer = self._gather(images, known[step] if known else None, step)
             self.layers.append(layer)
             if step + 1 == len(self.stages) or not len(layer.nodes):
                 break
-            found = self._expand(layer, stage, step)
+            found = yield from self._expand(layer, stage, step)
             if found is None:
                 break
             images = found
@@ -300,7 +304,7 @@ class Graph:
         told = (self._side > 0) & (force[self.sweep] > 0)
         return np.where(told, np.clip(force / (force[self.sweep] or 1.0), *_PROPORTIONS), 1.0)
 
-    def _expand(self, layer: Layer, stage: Stage, step: int) -> Boxes | None:
+    def _expand(self, layer: Layer, stage: Stage, step: int) -> Generator[None, None, Boxes | None]:
         """The images of a layer's nodes; None where atoms decide all."""
         nodes = layer.nodes
         needed = stage.needed(layer.atoms, nodes.wanted)
@@ -310,8 +314,8 @@ class Graph:
         small = (self._side / self._first(_FIRST_PIECES, step)).astype(np.int64)
         small = np.maximum(small >> self._level, 1)
         least = np.where(self._side > 0, small, np.maximum(layer.grid.cell // 2, 1))
-        layer.pieces = pieces = classify(
-            self.space, stage, nodes.take(alive), alive, step, least, self.tick, not self.keep
+        layer.pieces = pieces = yield from classify(
+            self.space, stage, nodes.take(alive), alive, step, least, not self.keep
         )
         self.counts.pieces += len(pieces.kind)
         if self.counts.pieces - self._counted > self._most:

@@ -5,7 +5,7 @@ This is what most time goes to when initial sets are wide; `step.classify` does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -103,7 +103,7 @@ def undecided(space: Space, atoms: Sequence[Comparison], numbers: Index, step: i
         found,
         np.array([networks.index(p.network) for p in places if p is not None], dtype=np.intp),
         *_nearest(inputs),
-        _packed(lines, len(space.reals)),
+        _packed(lines, len(space.reals), lanes.NONE),
         1 << found.outputs + 3 * most,
     )
 
@@ -114,13 +114,14 @@ def _nearest(inputs: list[list[Row]]) -> tuple[Floats, Floats]:
     return np.array(weights), np.array([[float(Fraction(r.constant, r.scale)) for r in rows] for rows in inputs])
 
 
-def _packed(lines: list[list[tuple[int, Row]]], size: int) -> tuple[Ints, Ints, Ints]:
-    """Rows of several locations as arrays: weights (G, R, size), constants (G, R), and what they are for (G, R)."""
-    from venmas.bounds.compiled.zonotope_kernel import NONE
+def _packed(lines: list[list[tuple[int, Row]]], size: int, none: int) -> tuple[Ints, Ints, Ints]:
+    """Rows of several locations as arrays: weights (G, R, size), constants (G, R), and what they are for (G, R).
 
+    none: what no row is there for.
+    """
     groups, longest = len(lines), max(map(len, lines))
     weights, constants = np.zeros((groups, longest, size), np.int64), np.zeros((groups, longest), np.int64)
-    kinds = np.full((groups, longest), NONE)
+    kinds = np.full((groups, longest), none)
     for g, rows in enumerate(lines):
         for i, (kind, row) in enumerate(rows):
             weights[g, i], constants[g, i] = row.plus + row.minus, row.constant
@@ -170,9 +171,9 @@ def _signature(location: Location, outcome: int, outputs: int) -> tuple[int, ...
 
 
 def cut_compiled(
-    space: Space, stage: Stage, met: Cases, boxes: Boxes, step: int, least: Ints, tick: Callable[[], None], join: bool
-) -> tuple[Boxes, Index, Index] | None:
-    """Parts of boxes (B,), cut until all that matters is decided or their sides are at most `least` (n,).
+    space: Space, stage: Stage, met: Cases, boxes: Boxes, step: int, least: Ints, join: bool
+) -> Generator[None, None, tuple[Boxes, Index, Index] | None]:
+    """Parts of boxes (B,), cut until all that matters is decided or their sides are at most `least` (n,), with pauses.
 
     join: parts that were cut in vain are one again; bounds alone do not show then what was found of them.
 
@@ -205,7 +206,7 @@ def cut_compiled(
     done: list[tuple[Index, Ints, Ints, Index]] = []
     total = 0
     while len(source):
-        tick()
+        yield
         parts = cut_boxes(asked, table, group[source[:_BATCH]], low[:_BATCH], high[:_BATCH], least, space.workers, join)
         origin = source[:_BATCH][parts.source]
         swept = parts.outcomes >= 0

@@ -6,8 +6,9 @@ translations in the frame of the next step where that can be, which round nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from venmas.model.transform.cases import Move, UnsuitableError
 from venmas.procedures.hybrid.boxes import MAX_EDGES, Boxes, at_once, check_count, joined, present, ranks, turns
 from venmas.procedures.hybrid.view import Space
 from venmas.procedures.reachability.graph.split import Cases, Pieces, cut_compiled, too_many_cases
+
+T = TypeVar("T")
 
 MINOR = 0.25
 """Part of the greatest influence on open choices below which a coordinate is not cut: a cut there doubles the boxes
@@ -42,6 +45,17 @@ class Moves:
     """The most frequent shift, coordinate by coordinate, (n,); a move that is no translation counts as none."""
 
 
+def ended(work: Generator[None, None, T], tick: Callable[[], None]) -> T:
+    """What work with pauses comes to; `tick` is called in each pause."""
+    while True:
+        tick()
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
 def classify(
     space: Space,
     stage: Stage,
@@ -49,10 +63,11 @@ def classify(
     node: Index,
     step: int,
     least: Ints,
-    tick: Callable[[], None],
     join: bool = True,
-) -> Pieces:
+) -> Generator[None, None, Pieces]:
     """Pieces of boxes (B,), cut until all choices that matter are decided or sides are at most `least` (n,).
+
+    There is a pause before each round (`ended`).
 
     Each round bounds the choices over all boxes that are left (zonotopes) and halves those with an open one along the
     side of the greatest influence on it. Raises `OverflowError` for too many, and `UnsuitableError` where too many
@@ -67,14 +82,16 @@ def classify(
     total, most = 0, at_once(boxes.low.shape[1])
     waiting: list[tuple[Boxes, Index]] = []
     while len(boxes) or waiting:
-        tick()
+        yield
         if not len(boxes):
             boxes, node = waiting.pop()
         if len(boxes) > most:
             waiting.append((boxes.take(slice(most, None)), node[most:]))
             boxes, node = boxes.take(slice(most)), node[:most]
         compiled = (
-            cut_compiled(space, stage, met, boxes, step, least, tick, join) if space.worth_compiled_code else None
+            (yield from cut_compiled(space, stage, met, boxes, step, least, join))
+            if space.worth_compiled_code
+            else None
         )
         if compiled is not None:
             boxes, source, kind = compiled

@@ -1,0 +1,138 @@
+"""A stage of a portfolio at work: procedures take turns beside a main one, each within its part of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from venmas.answer import Answer, Unknown
+from venmas.budget import Budget, BudgetError, Shares, limited
+from venmas.engine.modes import Turn
+from venmas.errors import Reason
+from venmas.procedure import Asked, Session
+from venmas.procedures.registry import get_procedure
+
+if TYPE_CHECKING:
+    from venmas.engine.portfolio import Portfolio
+
+_MOSTLY = 0.8
+"""Part of the time for a procedure that is seen to end in it."""
+
+
+class Stage:
+    """One stage at work; later: the stages after it; sessions: those that were begun, by procedure."""
+
+    def __init__(
+        self,
+        portfolio: Portfolio,
+        question: Asked,
+        stage: Sequence[Turn],
+        later: Sequence[Sequence[Turn]],
+        sessions: dict[str, Session],
+        budget: Budget,
+    ) -> None:
+        self.portfolio, self.question, self.sessions, self.budget = portfolio, question, sessions, budget
+        self.later = later
+        *self.others, self.main = stage
+        left = budget.left
+        self.own = budget if self.main.left == 1 or left is None else budget.within(self.main.left * left)
+        """The budget of the main procedure."""
+        self.shares = Shares({turn.procedure: turn.share for turn in self.others}, least=0.0)
+        self.begun = monotonic()
+
+    def run(self) -> Answer | None:
+        """Turns until one decides or the main one is at its end, whose answer is returned."""
+        try:
+            return self._run()
+        except BudgetError as error:
+            if self.own is self.budget or error.budget is not self.own:
+                raise
+            return Unknown(Reason.TIME, error.message)
+
+    def _run(self) -> Answer | None:
+        for turn in (*self.others, self.main):
+            if turn.procedure not in self.sessions:
+                budget = self.own if turn is self.main else self.budget
+                session = self.portfolio.start(turn.procedure, self.question, budget)
+                if session is not None:
+                    self.sessions[turn.procedure] = session
+        self.others = [turn for turn in self.others if turn.procedure in self.sessions]
+        if self.main.procedure not in self.sessions:
+            return self._without()
+        eager = {t.procedure for t in self.others if self._eager(t)}
+        for turn in self.others:
+            self.shares.grant(turn.procedure, turn.first)
+        for number in range(10**9):
+            answer = self._others(number, eager) or self._step()
+            if answer is not None:
+                return answer
+        raise AssertionError("the main procedure ends")
+
+    def _eager(self, turn: Turn) -> bool:
+        eager = getattr(get_procedure(turn.procedure), "eager", None)
+        return eager is None or bool(eager(self.question, self.portfolio.run))
+
+    def _others(self, number: int, eager: set[str]) -> Answer | None:
+        """A turn of all but the main one; number: of the turn."""
+        leading = next((t for t in self.others if t.lead), None)
+        for turn in list(self.others):
+            name = turn.procedure
+            if number < 2 and (name not in eager or (turn.lead and turn is not leading)):
+                continue
+            if number >= 2 and monotonic() - self.begun < turn.after:
+                continue
+            if number == 1:
+                self.shares.grant(name, turn.then)
+            session = self.sessions[name]
+            if number >= 2 and (most := self._earned(turn, session)):
+                self.shares.double(name, most)
+            answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023
+            if isinstance(answer, Unknown):
+                self._out(turn)
+            elif answer is not None:
+                return answer
+        return None
+
+    def _earned(self, turn: Turn, session: Session) -> float:
+        """The part of the time that a procedure may have by what it has refuted of the initial set so far: most of it
+        where the rest will be refuted in that, two thirds where that is not far off; half where it leads and the main
+        one struggles; 0 where nothing is known."""
+        if turn.lead and getattr(self.sessions[self.main.procedure], "struggling", False):
+            return 0.5
+        proved, left = getattr(session, "proved", 0.0), self.budget.left
+        if proved <= 0 or left is None:
+            return 0.0
+        pace = self.portfolio.tried[turn.procedure].seconds * (1 / proved - 1) / left
+        return _MOSTLY if pace < _MOSTLY else 2 / 3 if pace < 4 else 0.0
+
+    def _step(self) -> Answer | None:
+        """A step of the main one."""
+        name, session = self.main.procedure, self.sessions[self.main.procedure]
+        with limited(self.own):
+            if self.main.pause is not None:
+                return self.own.spend(self.main.pause, lambda part: self.portfolio.advance(name, session, part))
+            return self.portfolio.advance(name, session, self.own)
+
+    def _without(self) -> Answer | None:
+        """Without the main one the others have all its time, but for those that a later stage goes on with: the last
+        one, or one in which they are beside another main one."""
+        last = self.portfolio.mode.stages[-1]
+        on = {t.procedure for stage in self.later for t in (stage if stage is last else stage[:-1])}
+        for turn in self.others:
+            if turn.procedure not in on:
+                answer = self._alone(turn)
+                if answer is not None and not isinstance(answer, Unknown):
+                    return answer
+        return None
+
+    def _alone(self, turn: Turn) -> Answer | None:
+        """What a procedure says with its part of the time that is left."""
+        session, budget = self.sessions[turn.procedure], self.budget
+        if turn.left == 1 or budget.left is None:
+            return self.portfolio.advance(turn.procedure, session, budget)
+        return budget.spend(turn.left * budget.left, lambda part: self.portfolio.advance(turn.procedure, session, part))
+
+    def _out(self, turn: Turn) -> None:
+        self.others.remove(turn)
+        del self.sessions[turn.procedure]

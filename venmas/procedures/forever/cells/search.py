@@ -1,0 +1,252 @@
+"""Three-valued fixpoints on cells: a property or its negation, by the rule of cells, on finer and finer graphs.
+
+    cells of a grid that runs reach
+    repeat
+        levels of all parts of f and of !f                                                        (`graph.levels`)
+        f has one in all initial cells:      prove what the cells need of each other: satisfied
+        !f has one in an initial cell:       the same from one initial state of it: violated, a stay
+        halve cells that are open, or of which a claim was not proved
+
+Fixpoints guide: each claim of a cell is a bounded question with a proof of its own, so that faces, ties and curves are
+decided there. (Three-valued abstraction: Bruns, Godefroid, CAV 1999; Shoham, Grumberg, CAV 2003.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from venmas.bounds.rounding import Bools, Ints
+from venmas.budget import Budget
+from venmas.checker.forever.cells import Cells
+from venmas.checker.forever.sequents import INIT, Scope, Sequent
+from venmas.checker.levels.labels import ahead
+from venmas.logic import (
+    AX,
+    EX,
+    FALSE,
+    TRUE,
+    And,
+    Atom,
+    Fixpoint,
+    Formula,
+    Not,
+    Or,
+    Quantifier,
+    Top,
+    conjunction,
+    disjunction,
+)
+from venmas.logic.printing import to_text
+from venmas.model.evaluation.regions import bounding_box
+from venmas.model.system.system import System
+from venmas.model.transform.cases import UnsuitableError
+from venmas.procedures.forever.cells.graph import Graph, Levels
+from venmas.procedures.forever.claims.asking import Asking
+from venmas.procedures.forever.claims.proof import Derivation, Inferred
+from venmas.procedures.forever.claims.stays import Point, point
+
+MOST_REALS = 4
+_POINTS = 3
+"""Initial cells in which the negation is tried to be proved."""
+_FAILED = 8
+"""Claims that fail before the graph is made finer."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The property or its negation: its text, and its core form."""
+
+    text: str
+    core: Formula
+
+    @classmethod
+    def of(cls, formula: Formula) -> Side:
+        """Of a formula."""
+        return cls(to_text(formula), Sequent.of(INIT, formula).formula)
+
+
+class CellSearch:
+    """Cells of a question's system, one graph for the property and its negation."""
+
+    def __init__(self, asking: Asking, formula: Formula) -> None:
+        self._asking, self.system = asking, asking.system
+        self._sides = Side.of(formula), Side.of(Not(formula))
+        reals = [d for n, d in self.system.variables.items() if not d.integral and n not in self.system.disturbances]
+        if not 0 < len(reals) <= MOST_REALS:
+            raise UnsuitableError(f"cells are for at most {MOST_REALS} real variables")
+        self._graph = Graph(self.system, [side.core for side in self._sides])
+        self._failed: dict[Formula, set[int]] = {}
+
+    def search(self, budget: Budget) -> Derivation | tuple[Point, Derivation] | None:
+        """A derivation of the property; an initial state and one of the negation; None where no cell is left to cut."""
+        graph = self._graph
+        while True:
+            budget()
+            first = self._initial()
+            reached = graph.expand(first)
+            self._asking.figures.cells = int(reached.sum())
+            holds, fails = (graph.levels(side.core, self._failed) for side in self._sides)
+            cut: set[int] = set()
+            if (holds[self._sides[0].core][first] > 0).all():
+                shown = self._derive(self._sides[0], holds, first, self.system, budget)
+                if not isinstance(shown, set):
+                    return shown
+                cut |= shown
+            for cell, start in self._violating(fails[self._sides[1].core] > 0, first):
+                other = self._derive(self._sides[1], fails, np.array([cell]), start.system, budget)
+                if not isinstance(other, set):
+                    return start, other
+                cut |= other
+            if not graph.halve(sorted(cut) or self._open(holds, fails, reached)) and not cut:
+                return None
+
+    def _initial(self) -> Ints:
+        boxes = [box for region in self.system.regions if (box := bounding_box(self.system, region)) is not None]
+        return np.unique(np.concatenate([self._graph.meeting(box) for box in boxes]))
+
+    def _violating(self, held: Bools, first: Ints) -> Iterable[tuple[int, Point]]:
+        """Initial cells in which the negation has a level, each with an initial state in it."""
+        graph, tried = self._graph, 0
+        for cell in first[held[first]]:
+            if tried == _POINTS:
+                return
+            sides = graph.cells[cell].sides
+            for region in self.system.regions:
+                box = bounding_box(self.system, region)
+                if box is None:
+                    continue
+                values = dict(zip(graph.sampler.integers, map(Fraction, graph.cells[cell].integers), strict=True))
+                for name, side in zip(graph.sampler.reals, sides, strict=True):
+                    low, high = max(side.low, box[name][0]), min(side.high, box[name][1])
+                    values[name] = (low + high) / 2
+                inside = all(s.holds(values[n]) for n, s in zip(graph.sampler.reals, sides, strict=True))
+                own = [c for c in region if not set(c.expr.variables) & set(self.system.disturbances)]
+                if inside and all(c.holds(values) for c in own):
+                    tried += 1
+                    yield int(cell), point(self.system, values)
+                    break
+
+    def _derive(
+        self, side: Side, levels: Levels, first: Ints, initial: System, budget: Budget
+    ) -> Derivation | set[int]:
+        """The derivation from the states of cells that are initial, or cells of which a claim is not known to hold."""
+        needed, leads = self._needed(side, levels, first)
+        cells = sorted(needed)
+        number = {cell: i for i, cell in enumerate(cells)}
+        asking, graph = self._asking, self._graph
+        names = [asking.named(self._formula(cell)) for cell in cells]
+        parts = ahead(side.core)
+        rows = tuple(tuple(int(levels[p][c]) if p in needed[c] else 0 for p in parts) for c in cells)
+        steps = tuple(tuple(number[t] for t in sorted(leads[c]) if t in number) for c in cells)
+        begin = tuple(number[int(cell)] for cell in first)
+        line = Cells((), INIT, side.text, tuple(names), rows, steps, begin)
+        needs = line.needs(Scope.of(self.system, {name: asking.sets[name] for name in names}))
+        proved: list[Derivation] = []
+        failed: set[int] = set()
+        for place, need in enumerate(needs):
+            budget()
+            shown = asking.claim(need.start, need.formula, budget, initial)
+            if shown is not None:
+                proved.append(shown)
+                continue
+            if not place:
+                return {int(cell) for cell in first}
+            cell = cells[place - 1]
+            failed.add(cell)
+            if graph.cells[cell].halves([Fraction(1)] * len(graph.sampler.reals)) is None:
+                for part in needed[cell]:
+                    self._failed.setdefault(part, set()).add(cell)
+            if len(failed) == _FAILED:
+                break
+        return failed or Inferred(line, tuple(proved))
+
+    def _formula(self, cell: int) -> Formula:
+        sampler = self._graph.sampler
+        return self._graph.cells[cell].formula(sampler.integers, sampler.reals)
+
+    def _needed(self, side: Side, levels: Levels, first: Ints) -> tuple[dict[int, set[Formula]], dict[int, set[int]]]:
+        """The cells whose levels of parts are needed, and where their steps are needed to lead to."""
+        needed: dict[int, set[Formula]] = {}
+        leads: dict[int, set[int]] = {}
+        waiting: list[tuple[int, Formula]] = []
+
+        def need(cell: int, formula: Formula) -> None:
+            """That the formula has a level in the cell: that of enough of its parts."""
+            match formula:
+                case And(parts):
+                    for part in parts:
+                        need(cell, part)
+                case Or(parts):
+                    held = [part for part in parts if levels[part][cell]]
+                    need(cell, min(held, key=lambda part: (part in ahead(part), part.depth if part.horizon else 0)))
+                case AX() | EX() | Fixpoint():
+                    if formula not in needed.setdefault(cell, set()):
+                        needed[cell].add(formula)
+                        waiting.append((cell, formula))
+
+        def step(cell: int, quantifier: Quantifier, states: NDArray[np.bool_], formula: Formula) -> None:
+            for target in self._graph.led(cell, quantifier, states):
+                leads[cell].add(target)
+                needed.setdefault(target, set())
+                need(target, formula)
+
+        for cell in first.tolist():
+            needed.setdefault(cell, set())
+            need(cell, side.core)
+        while waiting:
+            cell, formula = waiting.pop()
+            leads.setdefault(cell, set())
+            match formula:
+                case AX(inner) | EX(inner):
+                    quantifier = Quantifier.ALL if isinstance(formula, AX) else Quantifier.EXISTS
+                    step(cell, quantifier, levels[inner] > 0, inner)
+                case Fixpoint(least, quantifier, left, right):
+                    if least and levels[right][cell]:
+                        need(cell, right)
+                        continue
+                    need(cell, left if least else right)
+                    if not least and levels[left][cell]:
+                        need(cell, left)
+                        continue
+                    states = levels[formula] > 0
+                    if least:
+                        states &= levels[formula] < levels[formula][cell]
+                    step(cell, quantifier, states, formula)
+        for cell in needed:
+            leads.setdefault(cell, set())
+        return needed, leads
+
+    def _open(self, holds: Levels, fails: Levels, reached: Bools) -> list[int]:
+        """Cells to cut: those in which the innermost part is open that is so anywhere, and choices mostly."""
+        for part in ahead(self._sides[0].core):
+            other = fails.get(dual(part))
+            if other is None:
+                continue
+            left = reached & (holds[part] == 0) & (other == 0) & self._graph.present
+            if left.any():
+                mixed = left & self._graph.mixed(holds[part] > 0, other > 0)
+                return np.flatnonzero(mixed if mixed.any() else left).tolist()
+        return []
+
+
+def dual(node: Formula) -> Formula:
+    """The core form of the negation of a core formula."""
+    match node:
+        case Atom(comparison):
+            return Atom(comparison.negated)
+        case And(parts):
+            return disjunction(map(dual, parts))
+        case Or(parts):
+            return conjunction(map(dual, parts))
+        case AX(inner):
+            return EX(dual(inner))
+        case EX(inner):
+            return AX(dual(inner))
+        case Fixpoint(least, quantifier, left, right):
+            return Fixpoint(not least, quantifier.dual, dual(left), dual(right))
+    return FALSE if isinstance(node, Top) else TRUE
