@@ -77,8 +77,15 @@ class TooLongError(Exception):
     pass
 
 
+@pytest.fixture(scope="module")
+def kernels() -> None:
+    """Compiled before a time limit runs: the first time takes half a minute."""
+    decide_query(TENT, asked(TENT, [(0, 1)], "(>= Y_0 0.5001)"), compiled=True)
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(queries(), st.booleans())
+@pytest.mark.usefixtures("kernels")
 def test_agrees_with_the_search_in_rationals(query: tuple[Network, Box, Formula], compiled: bool) -> None:
     network, box, condition = query
     found = decide_query(
@@ -152,7 +159,7 @@ def test_acas_xu(net: str, prop: int, verdict: str, data_dir: Path) -> None:
     found = decide_query(network, query, timeout=60, compiled=False)
     assert found.verdict == verdict
     if verdict == "sat":
-        replay = replay_query(path, network, query, found)
+        replay = replay_query([path], [network], query, found)
         assert replay.holds and replay.within
         needs("onnxruntime")
         assert replay.runtime.startswith("onnxruntime")

@@ -68,6 +68,11 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(_ALWAYS, "--steps --direction --timeout --memory --runs --json --plot --quiet")
     | _options(("runs",), "--seed")
     | _options(("picture",), "--plane"),
+    "map": _COMMON
+    | _SCENARIO
+    | _options(_ALWAYS, "--formula --timeout --memory --min-width --workers --output --resume --plot --quiet")
+    | _options(("picture",), "--plane"),
+    "monitor": _COMMON | _options(_ALWAYS, "--output --name"),
     "simulate": _COMMON | _SCENARIO | _options(_ALWAYS, "--steps --seed --branch --branches --initial --runs --json"),
     "abstract": _COMMON
     | _SCENARIO
@@ -81,7 +86,7 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     "witness": _COMMON | _SCENARIO | _options(_ALWAYS, "--output"),
     "automaton": _COMMON | _options(_ALWAYS, "--fair --output"),
     "ranks": _COMMON | _options(_ALWAYS, "--scenario --set --formula --output --timeout"),
-    "vnnlib": _COMMON | _options(_ALWAYS, "--timeout --workers --json --quiet"),
+    "vnnlib": _COMMON | _options(_ALWAYS, "--network --timeout --workers --json --quiet"),
     "solvers": {},
     "help": {},
 }

@@ -19,7 +19,8 @@ from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Positive, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json
 from venmas.cli.table import Command
-from venmas.errors import LimitError
+from venmas.cli.vnnlib_networks import files_by_name, in_order
+from venmas.errors import LimitError, UsageError
 
 if TYPE_CHECKING:
     from venmas.engine.query import QueryReport
@@ -31,8 +32,14 @@ _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": U
 
 
 @click.command("vnnlib", cls=Command)
-@click.argument("network", metavar="NETWORK")
-@click.argument("prop", metavar="PROPERTY.vnnlib")
+@click.argument("files", metavar="[NETWORK] PROPERTY.vnnlib", nargs=-1)
+@click.option(
+    "--network",
+    "named",
+    metavar="NAME=FILE",
+    multiple=True,
+    help="A network by its name in VNN-LIB 2.0, once for each.",
+)
 @click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")
 @click.option(
     "--workers", type=click.IntRange(1, 1024), metavar="N", help="Threads; as many as there are cores by default."
@@ -41,12 +48,18 @@ _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": U
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer only.")
 @verbose_option
 def command(
-    network: str, prop: str, timeout: float | None, workers: int | None, json_path: str | None, quiet: bool
+    files: tuple[str, ...],
+    named: tuple[str, ...],
+    timeout: float | None,
+    workers: int | None,
+    json_path: str | None,
+    quiet: bool,
 ) -> int:
     """Decide whether some input satisfies a VNN-LIB property.
 
     NETWORK is an .onnx file (or .h5, .keras, .nnet), PROPERTY.vnnlib says in VNN-LIB which inputs X_i and outputs Y_j
-    are a counterexample; both may be packed (.gz). VNN-LIB 2.0 is read with the package vnnlib. Prints `sat` and a
+    are a counterexample; both may be packed (.gz). VNN-LIB 2.0 is read with the package vnnlib; where it declares
+    several networks, each has a --network, or NETWORK is "[(f, FILE), (g, FILE)]". Prints `sat` and a
     counterexample, for which the property holds in exact numbers, or `unsat` (stderr says what proves it), or `timeout`
     or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
     """
@@ -55,16 +68,21 @@ def command(
     from venmas.nn import load_network
 
     check_writable(json_path, "--json")
-    check_kept({"--json": json_path}, [("the network", network), ("the property", prop)])
+    if len(files) not in (1, 2):
+        raise UsageError(f"expected NETWORK and PROPERTY.vnnlib, got {len(files)} arguments")
+    prop = files[-1]
+    pairs = files_by_name(files[0] if len(files) == 2 else None, named)
+    kept = [(f"the network {name}".rstrip(), file) for name, file in pairs]
+    check_kept({"--json": json_path}, [*kept, ("the property", prop)])
     with ExitStack() as stack:
         try:
             with reading(timeout) as left:
                 query = read_vnnlib(prop)
-                file = stack.enter_context(_unpacked(network))
-                loaded = load_network(file)
+                paths = [stack.enter_context(_unpacked(file)) for file in in_order(pairs, query, prop)]
+                loaded = [load_network(path) for path in paths]
         except LimitError as stop:
             return _told(QueryReport("timeout", reason=str(stop)), None, json_path, quiet)
-        return _told(*_decide(file, loaded, query, left(), workers, quiet), json_path, quiet)
+        return _told(*_decide(paths, loaded, query, left(), workers, quiet), json_path, quiet)
 
 
 @contextmanager
@@ -83,28 +101,28 @@ def _unpacked(network: str) -> Iterator[str]:
 
 
 def _decide(
-    file: str, network: Network, query: Query, timeout: float | None, workers: int | None, quiet: bool
+    paths: list[str], networks: list[Network], query: Query, timeout: float | None, workers: int | None, quiet: bool
 ) -> tuple[QueryReport, QueryReplay | None]:
-    """The answer about the network of a file, and what the deployed network says of its counterexample."""
-    from venmas.engine.query import decide_query
+    """The answer about the networks of files, and what the deployed ones say of its counterexample."""
+    from venmas.engine.query_joint import decide_joint
     from venmas.engine.query_replay import replay_query
     from venmas.errors import NetworkError
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     err = console(stderr=True)
     if quiet or not err.is_terminal:
-        report = decide_query(network, query, timeout=timeout, workers=workers or cores)
+        report = decide_joint(networks, query, timeout=timeout, workers=workers or cores)
     else:
         with err.status("looking for a counterexample") as status:
 
             def show(so_far: QueryReport) -> None:
                 status.update(f"{so_far.boxes} boxes bounded, {so_far.seconds:.0f} s")
 
-            report = decide_query(network, query, timeout=timeout, workers=workers or cores, progress=show)
+            report = decide_joint(networks, query, timeout=timeout, workers=workers or cores, progress=show)
     replay = None
     if report.verdict == "sat":
         try:
-            replay = replay_query(file, network, query, report)
+            replay = replay_query(paths, networks, query, report)
         except NetworkError as error:
             report.notes.append(f"the counterexample was not run as deployed: {error}")
     return report, replay
@@ -152,7 +170,9 @@ def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
         point = "this point"
         if any("/" in format_number(v) for v in report.inputs):
             point = f"X = ({', '.join(map(format_number, report.inputs))}), which floats can only come near to,"
-        lines.append(f"the property holds at {point} in exact rational numbers")
+        lines.append(
+            f"the property holds at {point} in {'enclosures' if report.enclosed else 'exact rational numbers'}"
+        )
     if replay is not None:
         lines.append(str(replay))
     if report.verdict == "unsat":

@@ -31,13 +31,15 @@ class QueryReport:
     """The answer to a query.
 
     verdict: ``sat`` with `inputs` and `outputs` (both exact), ``unsat``, ``timeout`` or ``unknown``, the last two with
-    a `reason`. basis: what an ``unsat`` rests on: ``bounds``, ``exact`` (some boxes were decided in rationals) or
-    ``solver`` (which answers up to a tolerance). boxes: how many were bounded, exact: in rationals.
+    a `reason`. enclosed: outputs are those in doubles, and the property was shown in enclosures. basis: what an
+    ``unsat`` rests on: ``bounds``, ``exact`` (some boxes were decided in rationals) or ``solver`` (which answers up to
+    a tolerance). boxes: how many were bounded, exact: in rationals.
     """
 
     verdict: Literal["sat", "unsat", "timeout", "unknown"] = "unknown"
     inputs: Point = ()
     outputs: Point = ()
+    enclosed: bool = False
     basis: str = ""
     reason: str = ""
     boxes: int = 0
@@ -45,6 +47,22 @@ class QueryReport:
     compiled: bool = False
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
+
+
+def check_sizes(network: Network, inputs: int, outputs: int, declared: str = "") -> None:
+    """Refuse, as `UsageError`, a network of other sizes; declared: its name in a property that gives it one."""
+    whose, remedy = f", network {network.name!r}", "the property of this network, or the network of this property"
+    if declared:
+        whose, remedy = f" of network {declared}, {network!r}", "the file of this network"
+    for what, size, given in (("inputs", inputs, network.input_size), ("outputs", outputs, network.output_size)):
+        if size != given:
+            raise UsageError(f"the property declares {size} {what}{whose} has {given}: give {remedy}")
+
+
+def confirm(query: Query, report: QueryReport) -> None:
+    """The counterexample of a ``sat`` meets the property, exactly."""
+    if not query.holds(query.at(report.inputs, report.outputs)):
+        raise AssertionError("a counterexample does not meet the property")
 
 
 @on_one_thread
@@ -62,15 +80,7 @@ def decide_query(
     timeout: seconds. workers: threads of bisection. progress: called between batches. compiled: use numba (None: where
     it pays). Raises `UsageError` where network and query have different sizes. Ctrl-C is an ``unknown``.
     """
-    for what, asked, given in (
-        ("inputs", query.inputs, network.input_size),
-        ("outputs", query.outputs, network.output_size),
-    ):
-        if asked != given:
-            raise UsageError(
-                f"the property declares {asked} {what}, network {network.name!r} has {given}: give the property of "
-                "this network, or the network of this property"
-            )
+    check_sizes(network, query.inputs, query.outputs)
     report = QueryReport(basis="bounds")
     budget = Budget(timeout)
     run = _Run(network, report, budget, workers, progress, compiled)
@@ -89,9 +99,7 @@ def decide_query(
         report.verdict, report.reason = "unknown", "there is not enough memory"
     if report.verdict == "sat":
         report.outputs = network.evaluate_exact(report.inputs)
-        names = [*(f"X_{i}" for i in range(query.inputs)), *(f"Y_{i}" for i in range(query.outputs))]
-        if not query.holds(dict(zip(names, (*report.inputs, *report.outputs), strict=True))):
-            raise AssertionError("a counterexample does not meet the property")
+        confirm(query, report)
     if report.verdict != "unsat":
         report.basis = ""
     report.seconds = budget.spent

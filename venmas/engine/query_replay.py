@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
@@ -62,14 +63,20 @@ def nearest(value: Fraction) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def replay_query(path: str | PathLike[str], network: Network, query: Query, report: QueryReport) -> QueryReplay:
-    """Run the counterexample of a ``sat``; path: the file of the network."""
-    runtime, x, y = run_deployed(path, network, report.inputs)
+def replay_query(
+    paths: Sequence[str | PathLike[str]], networks: Sequence[Network], query: Query, report: QueryReport
+) -> QueryReplay:
+    """Run the counterexample of a ``sat``; paths: the files of the networks, in the order of the query."""
+    runs, first = [], 0
+    for path, network in zip(paths, networks, strict=True):
+        runs.append(run_deployed(path, network, report.inputs[first : first + network.input_size]))
+        first += network.input_size
+    runtime = " and ".join(dict.fromkeys(name for name, _, _ in runs))
+    x, y = (np.concatenate([run[part] for run in runs]) for part in (1, 2))
     exact = np.array([nearest(v) for v in report.outputs])
     if y.shape != exact.shape or not all(np.isfinite(values).all() for values in (x, y, exact)):
         return QueryReplay(runtime, False, False, float("inf"), tuple(map(float, y)))
-    values = {f"X_{i}": Fraction(float(v)) for i, v in enumerate(x)}
-    values |= {f"Y_{i}": Fraction(float(v)) for i, v in enumerate(y)}
+    values = query.at(*([Fraction(float(v)) for v in part] for part in (x, y)))
     agrees = np.allclose(y, exact, rtol=RELATIVE, atol=float(TOLERANCE))
     return QueryReplay(
         runtime,

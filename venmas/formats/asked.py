@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from venmas.errors import CircuitError, UsageError
 from venmas.logic import Deadlock, Formula, Linear, Property
-from venmas.model.circuit.nodes import Circuit
 from venmas.model.system.system import System
 from venmas.question import read_system_property
+
+if TYPE_CHECKING:
+    from venmas.model.circuit.nodes import Circuit
 
 
 def read_asked(
@@ -25,7 +28,7 @@ def read_asked(
     `FormulaError`, `CircuitError`, and `UsageError` for options that the property or the subject does not have.
     """
     fair = tuple(fair)
-    if isinstance(subject, Circuit):
+    if not isinstance(subject, System):
         return _asked_of_circuit(subject, formula, fair, deadlock, initial)
     if initial:
         raise UsageError("a condition on initial states is for netlists: a system has its own, leave it out")

@@ -8,8 +8,8 @@ are the decimals that are written, exactly. https://www.vnnlib.org, standard 1.0
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from os import PathLike
@@ -17,7 +17,8 @@ from typing import NoReturn
 
 from venmas.errors import FormulaError, UsageError
 from venmas.formats.packed import read_packed
-from venmas.formats.vnnlib.second import in_first_version, version_of
+from venmas.formats.vnnlib.implied import ends_of, with_bounds
+from venmas.formats.vnnlib.second import Declared, in_first_version, version_of
 from venmas.logic.formula import (
     FALSE,
     TRUE,
@@ -61,16 +62,29 @@ class Case:
 
 @dataclass(frozen=True)
 class Query:
-    """A property: a counterexample meets `assertion` (in negation normal form), which says the same as `cases`."""
+    """A property: a counterexample meets `assertion` (in negation normal form), which says the same as `cases`.
+
+    products: the factors of P_0, P_1, .., over X_i, Y_j and the P_k before; conditions may mention these.
+    networks: those that VNN-LIB 2.0 declares, whose inputs, and outputs, follow each other.
+    """
 
     inputs: int
     outputs: int
     assertion: Formula
     cases: tuple[Case, ...]
+    networks: tuple[Declared, ...] = ()
+    products: tuple[tuple[LinearExpr, LinearExpr], ...] = ()
+
+    def at(self, inputs: Iterable[Fraction], outputs: Iterable[Fraction]) -> dict[str, Fraction]:
+        """Values of X_i and Y_j by name."""
+        return {f"X_{i}": v for i, v in enumerate(inputs)} | {f"Y_{i}": v for i, v in enumerate(outputs)}
 
     def holds(self, values: Mapping[str, Fraction], slack: Fraction = Fraction(0)) -> bool:
         """Does the assertion hold for exact values of X_i and Y_j, each comparison missed by at most `slack`?"""
-        return meets(self.assertion, values, slack)
+        known = dict(values)
+        for number, (left, right) in enumerate(self.products):
+            known[f"P_{number}"] = left.evaluate(known) * right.evaluate(known)
+        return meets(self.assertion, known, slack)
 
 
 def meets(condition: Formula, values: Mapping[str, Fraction], slack: Fraction = Fraction(0)) -> bool:
@@ -104,7 +118,8 @@ def parse_vnnlib(text: str, name: str = "property") -> Query:
     it.
     """
     if version_of(text) is not None:
-        text, name = in_first_version(text, name), f"{name}, as VNN-LIB 1.0"
+        text, networks = in_first_version(text, name)
+        return replace(_Reader(text, f"{name}, as VNN-LIB 1.0", True).query(), networks=networks)
     return _Reader(text, name).query()
 
 
@@ -122,8 +137,9 @@ class _Node:
 
 
 class _Reader:
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, name: str, products: bool = False) -> None:
         self.text, self.name = text, name
+        self.products: dict[tuple[LinearExpr, LinearExpr], int] | None = {} if products else None
         self.declared: dict[str, int] = {}
 
     def fail(self, at: int, problem: str) -> NoReturn:
@@ -149,7 +165,8 @@ class _Reader:
                     )
         sizes = [self.count(kind) for kind in "XY"]
         assertion = nnf(conjunction(asserted))
-        return Query(sizes[0], sizes[1], assertion, self.cases(assertion, sizes[0]))
+        cases = self.cases(with_bounds(assertion, sizes[0]), sizes[0])
+        return Query(sizes[0], sizes[1], assertion, cases, products=tuple(self.products or ()))
 
     def nodes(self) -> list[_Node]:
         """The commands, read without recursion."""
@@ -246,6 +263,9 @@ class _Reader:
                 total = total + term if head.word == "+" else total - term
             elif head.word == "*" and not (total.terms and term.terms):
                 total = total.scaled(term.constant) if total.terms else term.scaled(total.constant)
+            elif head.word == "*" and self.products is not None:
+                number = self.products.setdefault((total, term), len(self.products))
+                total = LinearExpr.variable(f"P_{number}")
             elif head.word == "/" and not term.terms and term.constant:
                 total = total.scaled(1 / term.constant)
             else:
@@ -318,9 +338,7 @@ def _bound(atom: Atom) -> tuple[_Bounds, Formula]:
     expr, relation = atom.comparison.expr, atom.comparison.relation
     if len(expr.terms) != 1 or not expr.terms[0][0].startswith("X_") or relation is Relation.NE:
         return {}, atom
-    (name, factor), value = expr.terms[0], -expr.constant / expr.terms[0][1]
-    below = (relation in (Relation.LE, Relation.LT)) == (factor > 0)
-    ends = (value, value) if relation is Relation.EQ else (None, value) if below else (value, None)
+    name, ends = ends_of(atom.comparison)
     return {int(name[2:]): ends}, atom if relation.strict else TRUE
 
 

@@ -1,0 +1,147 @@
+"""Queries about several networks (VNN-LIB 2.0), as one about a joint network: the layers of all, side by side.
+
+Inputs that the query asserts to be equal are one input of the joint network, whose first layer copies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from venmas.engine.query import QueryReport, check_sizes, confirm, decide_query
+from venmas.engine.query_products import decide_products, outputs_of
+from venmas.errors import UsageError
+from venmas.formats.vnnlib.reader import Box, Case, Query
+from venmas.logic.formula import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disjunction
+from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.nn import Network
+from venmas.nn.network import Layer
+
+
+def check_networks(query: Query, networks: Sequence[Network]) -> None:
+    """Refuse, as `UsageError`, networks that are not as the query declares them; they come in its order."""
+    by_name = dict(zip((declared.name for declared in query.networks), networks, strict=True))
+    for declared, network in zip(query.networks, networks, strict=True):
+        check_sizes(network, declared.inputs, declared.outputs, declared.name)
+        if not declared.relation:
+            continue
+        other = by_name[declared.other]
+        if declared.relation == "equal-to" and network != other:
+            raise UsageError(
+                f"network {declared.name} is declared equal-to {declared.other}, but {network!r} differs from "
+                f"{other!r}: give the same file for both"
+            )
+        if _shape(network) != _shape(other):
+            raise UsageError(
+                f"network {declared.name} is declared {declared.relation} {declared.other}, but {network!r} has "
+                f"another shape than {other!r}: give networks of the same layers"
+            )
+
+
+def decide_joint(
+    networks: Sequence[Network],
+    query: Query,
+    *,
+    timeout: float | None = None,
+    workers: int = 1,
+    progress: Callable[[QueryReport], None] = lambda report: None,
+) -> QueryReport:
+    """Decide a query about networks, in the order in which it declares them.
+
+    The other arguments are those of `decide_query`; inputs and outputs of the report follow each other as in the
+    query. Raises `UsageError` for networks that differ from what is declared, or whose layers do not go side by side.
+    """
+    if query.products:
+        if query.networks:
+            check_networks(query, networks)
+        return decide_products(networks, query, timeout=timeout)
+    if len(networks) == 1:
+        return decide_query(networks[0], query, timeout=timeout, workers=workers, progress=progress)
+    check_networks(query, networks)
+    places = _places(query)
+    report = decide_query(
+        _side_by_side(networks, places), _over(query, places), timeout=timeout, workers=workers, progress=progress
+    )
+    if report.verdict == "sat":
+        report.inputs = tuple(report.inputs[place] for place in places)
+        report.outputs = outputs_of(networks, report.inputs)
+        confirm(query, report)
+    return report
+
+
+def _shape(network: Network) -> tuple[object, ...]:
+    return tuple((layer.in_size, layer.out_size, layer.activation) for layer in network.layers)
+
+
+def _places(query: Query) -> list[int]:
+    """For each input, the number of the input of the joint network that it is: one for inputs asserted to be equal."""
+    first = list(range(query.inputs))
+    parts = query.assertion.operands if isinstance(query.assertion, And) else (query.assertion,)
+    for part in parts:
+        if not isinstance(part, Atom) or part.comparison.relation is not Relation.EQ or part.comparison.expr.constant:
+            continue
+        terms = part.comparison.expr.terms
+        if len(terms) != 2 or terms[0][1] + terms[1][1] or any(not name.startswith("X_") for name, _ in terms):
+            continue
+        kept, gone = sorted(first[int(name[2:])] for name, _ in terms)
+        first = [kept if place == gone else place for place in first]
+    numbers = {place: number for number, place in enumerate(sorted(set(first)))}
+    return [numbers[place] for place in first]
+
+
+def _side_by_side(networks: Sequence[Network], places: Sequence[int]) -> Network:
+    kinds = [[(layer.activation, layer.divisor is None) for layer in network.layers] for network in networks]
+    if any(kind != kinds[0] for kind in kinds) or not all(plain for _, plain in kinds[0]):
+        raise UsageError(
+            f"the networks {', '.join(map(repr, networks))} do not go side by side: expected as many layers with the "
+            "same activations in each, and no divisions; write them so"
+        )
+    copies = np.zeros((len(places), max(places) + 1))
+    copies[np.arange(len(places)), list(places)] = 1.0
+    layers = [Layer(copies, np.zeros(len(places)))]
+    for several in zip(*(network.layers for network in networks), strict=True):
+        weight = np.zeros((sum(layer.out_size for layer in several), sum(layer.in_size for layer in several)))
+        row = column = 0
+        for layer in several:
+            weight[row : row + layer.out_size, column : column + layer.in_size] = layer.weight
+            row, column = row + layer.out_size, column + layer.in_size
+        layers.append(Layer(weight, np.concatenate([layer.bias for layer in several]), several[0].activation))
+    return Network(tuple(layers), " and ".join(network.name for network in networks))
+
+
+def _over(query: Query, places: Sequence[int]) -> Query:
+    """The query over the inputs of the joint network."""
+    names = {f"X_{i}": LinearExpr.variable(f"X_{place}") for i, place in enumerate(places)}
+    names |= {f"Y_{i}": LinearExpr.variable(f"Y_{i}") for i in range(query.outputs)}
+    rename = partial(_renamed, names=names)
+    count = max(places) + 1
+    cases = []
+    for case in query.cases:
+        boxes = [_shared(box, places, count) for box in case.boxes]
+        kept = tuple(box for box in boxes if all(low <= high for low, high in box))
+        condition = rename(case.condition)
+        if kept and condition != FALSE:
+            cases.append(Case(kept, condition))
+    return Query(count, query.outputs, rename(query.assertion), tuple(cases))
+
+
+def _shared(box: Box, places: Sequence[int], count: int) -> Box:
+    """What the sides of inputs that are one have in common."""
+    sides = [[side for side, place in zip(box, places, strict=True) if place == number] for number in range(count)]
+    return tuple((max(low for low, _ in side), min(high for _, high in side)) for side in sides)
+
+
+def _renamed(condition: Formula, names: Mapping[str, LinearExpr]) -> Formula:
+    match condition:
+        case And(parts):
+            return conjunction([_renamed(part, names) for part in parts])
+        case Or(parts):
+            return disjunction([_renamed(part, names) for part in parts])
+        case Atom(comparison):
+            expr = comparison.expr.substitute(names)
+            if not expr.terms:
+                return TRUE if comparison.relation.holds(expr.constant) else FALSE
+            return Atom(Comparison(expr, comparison.relation))
+    return condition
