@@ -32,6 +32,8 @@ COMMANDS = {
     "scenarios": "venmas.cli.scenarios_command",
     "simulate": "venmas.cli.simulate_command",
     "reach": "venmas.cli.reach_command",
+    "map": "venmas.cli.map_command",
+    "monitor": "venmas.cli.monitor_command",
     "replay": "venmas.cli.replay_command",
     "plot": "venmas.cli.plot_command",
     "report": "venmas.cli.report_command",

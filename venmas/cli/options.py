@@ -243,3 +243,8 @@ def _printable(path: str, option: str) -> str:
     if "\0" in path or len(path) > 4000:
         raise UsageError(f"{option}: {path[:60]!r} is no path of a file")
     return path
+
+
+def read_plane(plane: str | None) -> tuple[str, ...]:
+    """The names of a plane of a picture, empty without one."""
+    return () if plane is None else tuple(" ".join(name.split()) for name in plane.split(","))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 STDOUT = "-"
+PICTURES = ("svg", "png", "pdf")
 log = logging.getLogger(__name__)
 _PIPE_WIDTH = 200
 """Columns of tables that go to a file or a pipe, where no window limits them."""
@@ -31,6 +32,14 @@ def console(*, stderr: bool = False) -> Console:
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = _PIPE_WIDTH
     return made
+
+
+def picture_kind(path: str, option: str) -> str:
+    """The format of a picture by the name of its file. Raises `UsageError`."""
+    kind = Path(path).suffix[1:].lower()
+    if kind not in PICTURES:
+        raise UsageError(f"{option} {path!r}: name a file that ends in .{', .'.join(PICTURES)}")
+    return kind
 
 
 def printable(text: str) -> str:

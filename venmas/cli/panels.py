@@ -19,10 +19,10 @@ PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 """By command: panels with their titles and options. Options of no panel are always shown."""
 
 GROUPS: Mapping[str, str] = {
-    "Decide": "verify reach vnnlib",
+    "Decide": "verify reach map vnnlib",
     "Look": "scenarios simulate replay plot report",
     "Prove": "check archive",
-    "Other": "abstract export solvers help",
+    "Other": "abstract monitor export solvers help",
 }
 """Commands as `venmas --help` shows them."""
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from venmas.cli.apart import check_kept
 from venmas.cli.options import Loaded, scenario_options, verbose_option
-from venmas.cli.output import check_writable, write_file
+from venmas.cli.output import check_writable, picture_kind, write_file
 from venmas.cli.stored import load_stored, named_elsewhere, read_stored
 from venmas.cli.subjects import Design
 from venmas.cli.table import Command, refuse
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 KINDS = ("picture", "states", "tree")
-FORMATS = ("svg", "png", "pdf")
 
 
 @click.command("plot", cls=Command)
@@ -52,9 +50,7 @@ def command(
     The file shows, one below the other: the scenario's own picture, the states over time with the thresholds of the
     formula, and the tree where runs branch. The result is drawn as it is; `venmas replay` checks it.
     """
-    kind = Path(output).suffix[1:].lower()
-    if kind not in FORMATS:
-        raise UsageError(f"--output {output!r}: name a file that ends in .{', .'.join(FORMATS)}")
+    kind = picture_kind(output, "--output")
     if show and "states" not in show:
         refuse("states", "--show leaves them out")
     check_writable(output, "--output")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.limits import reading
-from venmas.cli.options import Positive, load, read_settings, scenario_options, verbose_option
-from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
+from venmas.cli.options import Positive, load, read_plane, read_settings, scenario_options, verbose_option
+from venmas.cli.output import STDOUT, check_writable, console, picture_kind, store_json, write_file
 from venmas.cli.table import Command, refuse
-from venmas.errors import UsageError
 
 if TYPE_CHECKING:
     from venmas.budget import Progress
-
-FORMATS = ("svg", "png", "pdf")
 
 
 @click.command("reach", cls=Command)
@@ -86,7 +82,7 @@ def command(
         refuse("picture", "there is none", "add --plot FILE")
     if runs == 0:
         refuse("runs", "--runs 0 takes none")
-    kind, axes = _kind(plot_path), _plane(plane)
+    kind, axes = picture_kind(plot_path, "--plot") if plot_path else "", read_plane(plane)
     for option, path in outputs.items():
         check_writable(path, option)
     check_apart(outputs)
@@ -115,17 +111,3 @@ def command(
     if failed:
         raise failed
     return UNKNOWN if found.reason or len(found) <= found.steps else SATISFIED
-
-
-def _kind(path: str | None) -> str:
-    """The format of the picture, empty without one. Raises `UsageError`."""
-    if path is None:
-        return ""
-    kind = Path(path).suffix[1:].lower()
-    if kind not in FORMATS:
-        raise UsageError(f"--plot {path!r}: name a file that ends in .{', .'.join(FORMATS)}")
-    return kind
-
-
-def _plane(plane: str | None) -> tuple[str, ...]:
-    return () if plane is None else tuple(" ".join(name.split()) for name in plane.split(","))

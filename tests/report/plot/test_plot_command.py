@@ -15,6 +15,7 @@ from tests.report.plot.scenarios import LAMPS, PICTURE, result
 from venmas import load_scenario, verify
 from venmas.cli import plot_command
 from venmas.cli.main import main
+from venmas.cli.output import PICTURES
 from venmas.errors import ScenarioError
 from venmas.report.plot import figures
 from venmas.report.plot.figures import KINDS
@@ -116,7 +117,7 @@ def test_without_matplotlib_it_says_what_to_install(
 def test_only_drawing_imports_matplotlib() -> None:
     code = "import sys, venmas.report.plot, venmas.cli.plot_command; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
-    assert (plot_command.KINDS, plot_command.FORMATS) == (KINDS, FORMATS)
+    assert (plot_command.KINDS, PICTURES) == (KINDS, FORMATS)
 
 
 def lamps(tmp_path: Path, picture: str = PICTURE) -> tuple[Path, Path]:
