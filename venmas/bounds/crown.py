@@ -271,12 +271,15 @@ def _lower(form: Floats, error: Floats) -> Floats:
 def _mix(g: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
     """The greatest bound found of convex combinations of goals (B, k, R): bound (B,), weights (B, k), form (B, R)."""
     count, k, _ = g.shape
-    alone = np.nan_to_num(_lower(g, error), nan=-np.inf)
+    # a goal that is nowhere above 0 adds nothing to the others
+    useful = np.abs(g[..., 1:]).sum(-1) + error > -g[..., 0]
+    useful[~useful.any(1), 0] = True
+    alone = np.where(useful, np.nan_to_num(_lower(g, error), nan=-np.inf), -np.inf)
     start, rows = alone.argmax(1), np.arange(count)
     best, mix = alone[rows, start], np.zeros((count, k))
     mix[rows, start] = 1.0
     if k > 1:
-        trial = 0.7 * mix + 0.3 / k
+        trial = 0.7 * mix + 0.3 / k * useful
         sizes = np.abs(g).sum(-1) + error
         for step in range(STEPS):
             form = (trial[:, None] @ g)[:, 0]

@@ -240,15 +240,20 @@ def _combine(program, groups, levels):
 def _mix(g, g_err, k, top, gammas, mix, best, trial, combined):
     """The greatest bound found of a convex combination of a group's goals; its weights in mix, its form in combined."""
     highest = -np.inf
-    start = 0
-    for a in range(k):
-        value = _lower(g[a], g_err[a], top, gammas)
-        if value > highest or a == 0:
-            highest = value
-            start = a
+    start = -1
+    for a in range(k):  # a goal that is nowhere above 0 adds nothing to the others
+        trial[a] = 1.0 if _absolute(g[a], 1, top) + g_err[a] > -g[a][0] else 0.0
+        if trial[a] > 0:
+            value = _lower(g[a], g_err[a], top, gammas)
+            if value > highest or start < 0:
+                highest = value
+                start = a
+    if start < 0:
+        start, trial[0] = 0, 1.0
+        highest = _lower(g[0], g_err[0], top, gammas)
     for a in range(k):
         mix[a] = 1.0 if a == start else 0.0
-        trial[a] = 0.3 / k + (0.7 if a == start else 0.0)
+        trial[a] = 0.3 / k * trial[a] + (0.7 if a == start else 0.0)
     form = g[start]
     for r in range(top):
         combined[r] = form[r]
