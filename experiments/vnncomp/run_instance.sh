@@ -8,7 +8,7 @@ if [ "${1:-}" != v1 ] || [ $# -lt 6 ]; then
 fi
 venmas=${VENMAS:-$(dirname "$0")/../../.venv/bin/venmas}
 status=0
-"$venmas" vnnlib "$3" "$4" --timeout "$6" --quiet >"$5" || status=$?
+"$venmas" vnnlib "$3" "$4" --rules vnncomp --timeout "$6" --quiet >"$5" || status=$?
 case $status in
     0 | 10 | 20) ;;
     *) echo error >"$5" ;;

@@ -41,6 +41,8 @@ UNIT_ROUNDOFF_32 = 2.0**-24
 """The unit roundoff of float32."""
 TINY_32 = 2.0**-149
 """The least float32: twice what underflow loses in one operation in float32."""
+NORMAL_32 = 2.0**-126
+"""The least normal float32: at most what flush to zero loses in one operation."""
 HUGE_32 = 2.0**126
 """A quarter of where float32 overflows: below it, no partial sum with its rounding errors does."""
 

@@ -86,7 +86,7 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     "witness": _COMMON | _SCENARIO | _options(_ALWAYS, "--output"),
     "automaton": _COMMON | _options(_ALWAYS, "--fair --output"),
     "ranks": _COMMON | _options(_ALWAYS, "--scenario --set --formula --output --timeout"),
-    "vnnlib": _COMMON | _options(_ALWAYS, "--network --timeout --workers --json --quiet"),
+    "vnnlib": _COMMON | _options(_ALWAYS, "--network --rules --timeout --workers --json --quiet"),
     "solvers": {},
     "help": {},
 }

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
+from functools import partial
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,6 +41,13 @@ _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": U
     multiple=True,
     help="A network by its name in VNN-LIB 2.0, once for each.",
 )
+@click.option(
+    "--rules",
+    type=click.Choice(("real", "vnncomp")),
+    default="real",
+    show_default=True,
+    help="What decides: the real functions of the networks, or, as in VNN-COMP, what they do in float32.",
+)
 @click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")
 @click.option(
     "--workers", type=click.IntRange(1, 1024), metavar="N", help="Threads; as many as there are cores by default."
@@ -50,6 +58,7 @@ _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": U
 def command(
     files: tuple[str, ...],
     named: tuple[str, ...],
+    rules: str,
     timeout: float | None,
     workers: int | None,
     json_path: str | None,
@@ -61,7 +70,8 @@ def command(
     are a counterexample; both may be packed (.gz). VNN-LIB 2.0 is read with the package vnnlib; where it declares
     several networks, each has a --network, or NETWORK is "[(f, FILE), (g, FILE)]". Prints `sat` and a
     counterexample, for which the property holds in exact numbers, or `unsat` (stderr says what proves it), or `timeout`
-    or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
+    or `unknown`. With --rules vnncomp the counterexample is one of onnxruntime in float32, and `unsat` holds for every
+    float32 evaluation as well. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
     """
     from venmas.engine.query import QueryReport
     from venmas.formats.vnnlib.reader import read_vnnlib
@@ -82,7 +92,7 @@ def command(
                 loaded = [load_network(path) for path in paths]
         except LimitError as stop:
             return _told(QueryReport("timeout", reason=str(stop)), None, json_path, quiet)
-        return _told(*_decide(paths, loaded, query, left(), workers, quiet), json_path, quiet)
+        return _told(*_decide(paths, loaded, query, rules, left(), workers, quiet), json_path, quiet)
 
 
 @contextmanager
@@ -101,24 +111,32 @@ def _unpacked(network: str) -> Iterator[str]:
 
 
 def _decide(
-    paths: list[str], networks: list[Network], query: Query, timeout: float | None, workers: int | None, quiet: bool
+    paths: list[str],
+    networks: list[Network],
+    query: Query,
+    rules: str,
+    timeout: float | None,
+    workers: int | None,
+    quiet: bool,
 ) -> tuple[QueryReport, QueryReplay | None]:
     """The answer about the networks of files, and what the deployed ones say of its counterexample."""
+    from venmas.engine.query_deployed import decide_deployed
     from venmas.engine.query_joint import decide_joint
     from venmas.engine.query_replay import replay_query
     from venmas.errors import NetworkError
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    decide = partial(decide_deployed, paths) if rules == "vnncomp" else decide_joint
     err = console(stderr=True)
     if quiet or not err.is_terminal:
-        report = decide_joint(networks, query, timeout=timeout, workers=workers or cores)
+        report = decide(networks, query, timeout=timeout, workers=workers or cores)
     else:
         with err.status("looking for a counterexample") as status:
 
             def show(so_far: QueryReport) -> None:
                 status.update(f"{so_far.boxes} boxes bounded, {so_far.seconds:.0f} s")
 
-            report = decide_joint(networks, query, timeout=timeout, workers=workers or cores, progress=show)
+            report = decide(networks, query, timeout=timeout, workers=workers or cores, progress=show)
     replay = None
     if report.verdict == "sat":
         try:
@@ -170,13 +188,13 @@ def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
         point = "this point"
         if any("/" in format_number(v) for v in report.inputs):
             point = f"X = ({', '.join(map(format_number, report.inputs))}), which floats can only come near to,"
-        lines.append(
-            f"the property holds at {point} in {'enclosures' if report.enclosed else 'exact rational numbers'}"
-        )
+        how = "enclosures" if report.enclosed else "exact rational numbers"
+        lines.append(f"the property holds at {point} in {'single precision' if report.deployed else how}")
     if replay is not None:
         lines.append(str(replay))
     if report.verdict == "unsat":
         lines.append(rests_on(report.basis))
+        lines += ["It holds in real numbers and as deployed (float32, any order of operations)."] * report.deployed
     compiled = ", compiled" if report.compiled else ""
     exact = f", {report.exact} in rationals" if report.exact else ""
     lines.append(f"{report.boxes} boxes bounded{compiled}{exact}; {report.seconds:.2f} s")
@@ -189,6 +207,7 @@ def _as_json(report: QueryReport, replay: QueryReplay | None) -> dict[str, objec
 
     return {
         "verdict": report.verdict,
+        "rules": "vnncomp" if report.deployed else "real",
         "reason": report.reason,
         "basis": report.basis,
         "inputs": [_decimal(v) for v in report.inputs],

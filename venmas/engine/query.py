@@ -31,7 +31,8 @@ class QueryReport:
     """The answer to a query.
 
     verdict: ``sat`` with `inputs` and `outputs` (both exact), ``unsat``, ``timeout`` or ``unknown``, the last two with
-    a `reason`. enclosed: outputs are those in doubles, and the property was shown in enclosures. basis: what an
+    a `reason`. enclosed: outputs are those in doubles, and the property was shown in enclosures. deployed: the answer
+    is about evaluations in float32, and outputs are of one. basis: what an
     ``unsat`` rests on: ``bounds``, ``exact`` (some boxes were decided in rationals) or ``solver`` (which answers up to
     a tolerance). boxes: how many were bounded, exact: in rationals.
     """
@@ -40,6 +41,7 @@ class QueryReport:
     inputs: Point = ()
     outputs: Point = ()
     enclosed: bool = False
+    deployed: bool = False
     basis: str = ""
     reason: str = ""
     boxes: int = 0

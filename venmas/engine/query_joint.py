@@ -6,12 +6,14 @@ Inputs that the query asserts to be equal are one input of the joint network, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from venmas.engine.query import QueryReport, check_sizes, confirm, decide_query
 from venmas.engine.query_products import decide_products, outputs_of
+from venmas.engine.query_relaxed import loosened
 from venmas.errors import UsageError
 from venmas.formats.vnnlib.reader import Box, Case, Query
 from venmas.logic.formula import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disjunction
@@ -47,16 +49,19 @@ def decide_joint(
     timeout: float | None = None,
     workers: int = 1,
     progress: Callable[[QueryReport], None] = lambda report: None,
+    errors: Sequence[Fraction] = (),
 ) -> QueryReport:
     """Decide a query about networks, in the order in which it declares them.
 
-    The other arguments are those of `decide_query`; inputs and outputs of the report follow each other as in the
-    query. Raises `UsageError` for networks that differ from what is declared, or whose layers do not go side by side.
+    errors: by how much each output may be off; an ``unsat`` holds for all such outputs, a ``sat`` for some. The other
+    arguments are those of `decide_query`; inputs and outputs of the report follow each other as in the query. Raises
+    `UsageError` for networks that differ from what is declared, or whose layers do not go side by side.
     """
     if query.products:
         if query.networks:
             check_networks(query, networks)
-        return decide_products(networks, query, timeout=timeout)
+        return decide_products(networks, query, timeout=timeout, errors=errors)
+    query = loosened(query, errors)
     if len(networks) == 1:
         return decide_query(networks[0], query, timeout=timeout, workers=workers, progress=progress)
     check_networks(query, networks)

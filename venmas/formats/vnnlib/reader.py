@@ -8,7 +8,7 @@ are the decimals that are written, exactly. https://www.vnnlib.org, standard 1.0
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -50,6 +50,12 @@ _RELATIONS = {"<=": Relation.LE, ">=": Relation.GE, "<": Relation.LT, ">": Relat
 _IGNORED = ("set-logic", "set-info", "set-option", "check-sat", "get-model", "exit")
 
 Box = tuple[tuple[Fraction, Fraction], ...]
+
+
+def hull(boxes: Sequence[Box]) -> Box:
+    """The least box that contains boxes."""
+    sides = zip(*boxes, strict=True)
+    return tuple((min(low for low, _ in side), max(high for _, high in side)) for side in sides)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from venmas.answer import Proved, Violated
 from venmas.budget import Budget
 from venmas.errors import ModelError
-from venmas.formats.vnnlib.reader import Box
+from venmas.formats.vnnlib.reader import Box, hull
 from venmas.logic import AX, Bounded, Formula, Not
 from venmas.model.expressions.functions import apply_network
 from venmas.model.system.system import System
@@ -43,8 +43,7 @@ def decide_box(
 def query_system(network: Network, boxes: tuple[Box, ...]) -> System:
     """A system that holds the inputs and takes one step to the outputs: ``AX condition`` asks about them."""
     system = System("query")
-    ranges = [(min(box[i][0] for box in boxes), max(box[i][1] for box in boxes)) for i in range(network.input_size)]
-    x = [system.real(f"X_{i}", low, high) for i, (low, high) in enumerate(ranges)]
+    x = [system.real(f"X_{i}", low, high) for i, (low, high) in enumerate(hull(boxes))]
     y = [system.real(f"Y_{i}", -_LARGEST, _LARGEST) for i in range(network.output_size)]
     system.branch("step", dict(zip(y, apply_network(network, x), strict=True)))
     for box in boxes:

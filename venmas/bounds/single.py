@@ -1,0 +1,124 @@
+"""Distance of float32 evaluations of a network from its real function, over boxes of inputs.
+
+A float32 evaluation, of any order of summation, fused or not, with gradual underflow or flush to zero, is the network
+with each pre-activation z_k moved by some d_k. Higham (*Accuracy and Stability of Numerical Algorithms*, 2nd ed., 2002,
+section 3.1) bounds ``abs(d_k)`` by ``g (abs(W) s + abs(b))`` and what underflow loses, s a bound on the layer's inputs.
+ReLU is exact, and moves by a slope in [0, 1] times what its input moves: 1 or 0 where the real and the moved input have
+one known sign (``D`` below). So the last layer L moves by
+
+    sum over k of  W_L D_(L-1) W_(L-1) .. D_k d_k .
+
+The products are kept as centre and radius: a bound by the network's derivative, where norms of weights, multiplied
+layer by layer, would exceed what happens a thousand times. Pre-activations are enclosed by zonotopes (DeepZ). The
+rounding of float64, in which all this is computed, is in the radius (`venmas.bounds.rounding`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from venmas.bounds.relaxation import chord, rounding
+from venmas.bounds.rounding import HUGE_32, NORMAL_32, TINY, UNIT_ROUNDOFF_32, Floats, ball, gamma
+from venmas.bounds.zonotope import affine, span
+from venmas.budget import ask
+from venmas.nn import Layer, Network
+
+
+@dataclass(frozen=True, eq=False)
+class Deployed:
+    """Over B boxes: real outputs in [low, high] (B, out), and how far float32 evaluations may be from them, error (B,
+    out): infinite where float32 may overflow, or the network has operations that runtimes evaluate in other ways."""
+
+    low: Floats
+    high: Floats
+    error: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """Effects of a move of some sums before, at most `size` (B, n) each, on the units of a layer: centre, radius (B,
+    units, n)."""
+
+    centre: Floats
+    radius: Floats
+    size: Floats
+
+    def total(self) -> Floats:
+        n = self.size.shape[1]
+        reach = (np.abs(self.centre) + self.radius) @ self.size[:, :, None]
+        return np.asarray(reach[:, :, 0] * (1 + gamma(n + 4)) + TINY)
+
+
+def deployed(network: Network, low: Floats, high: Floats) -> Deployed:
+    """Bounds over boxes of inputs, low and high (B, n). The network has no tanh and no sigmoid layer."""
+    count, n = low.shape
+    centre, radius = ball(low, high)
+    z = np.concatenate([centre[:, None, :], radius[:, :, None] * np.eye(n)], 1)
+    e = np.zeros((count, n))
+    size = np.maximum(np.abs(low), np.abs(high))
+    moves = [_own(size * UNIT_ROUNDOFF_32 + NORMAL_32)]
+    error = moves[0].size
+    lo, hi = low, high
+    for layer in network.layers:
+        ask()
+        with np.errstate(all="ignore"):
+            moves = [_through(layer, move) for move in moves]
+            moves.append(_own(_rounded(layer, size + error)))
+            error = np.asarray(sum(move.total() for move in moves) * (1 + gamma(len(moves))))
+            z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, False)
+            lo, hi = span(z, e)
+            if layer.rectified:
+                moves = [_rectified(move, lo - error, hi + error) for move in moves]
+                z, e = _relaxed(z, e, lo, hi)
+                lo, hi = np.maximum(lo, 0.0), np.maximum(hi, 0.0)
+            size = np.maximum(np.abs(lo), np.abs(hi))
+    if network.float32_obstacle:
+        error = np.full_like(error, np.inf)
+    return Deployed(lo, hi, np.where(np.isnan(error), np.inf, error))
+
+
+def _own(size: Floats) -> _Moves:
+    n = size.shape[1]
+    return _Moves(np.broadcast_to(np.eye(n), (len(size), n, n)), np.zeros((len(size), n, n)), size)
+
+
+def _rounded(layer: Layer, size: Floats) -> Floats:
+    """Errors of rounding of each sum of a layer (B, out); size: greatest inputs (B, n), in float32."""
+    n = layer.in_size + 4  # the rounding of a weight, n products and sums, and the bias
+    narrow = n * UNIT_ROUNDOFF_32 / (1 - n * UNIT_ROUNDOFF_32)
+    weight = np.abs(layer.weight) * (1 + 2 * layer.weight_error)
+    mass = size @ weight.T + np.abs(layer.bias)
+    lost = (n + size.sum(1, keepdims=True)) * 2 * NORMAL_32
+    huge = (mass >= HUGE_32) | (size >= HUGE_32).any(1, keepdims=True) | (weight >= HUGE_32).any(1)
+    return np.where(huge, np.inf, (narrow * mass + lost) * (1 + gamma(layer.in_size + 6)))
+
+
+def _through(layer: Layer, move: _Moves) -> _Moves:
+    """The moves after an affine layer."""
+    weight, n = np.abs(layer.weight), layer.in_size
+    slack = gamma(n + 4) + 2 * layer.weight_error
+    radius = weight @ (move.radius + slack * (np.abs(move.centre) + move.radius) + TINY)
+    return _Moves(layer.weight @ move.centre, radius * (1 + gamma(n + 4)), move.size)
+
+
+def _rectified(move: _Moves, lo: Floats, hi: Floats) -> _Moves:
+    """The moves after ReLU; lo, hi (B, units): of its input, moved or not."""
+    active, dead = (lo >= 0)[:, :, None], (hi <= 0)[:, :, None]
+    centre = np.where(active, move.centre, np.where(dead, 0.0, 0.5 * move.centre))
+    half = (0.5 * (np.abs(move.centre) + move.radius) + 0.5 * move.radius) * (1 + gamma(4))
+    return _Moves(centre, np.where(active, move.radius, np.where(dead, 0.0, half)), move.size)
+
+
+def _relaxed(z: Floats, e: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
+    """ReLU of forms z (B, 1+m, n), e (B, n), with a symbol for each unit whose sign is open in some box (DeepZ)."""
+    slope, lift = chord(lo, hi)
+    half = 0.5 * lift
+    crossing = np.flatnonzero((lift > 0).any(0))
+    own = np.zeros((len(z), len(crossing), z.shape[2]))
+    own[:, np.arange(len(crossing)), crossing] = half[:, crossing]
+    error = e * slope + np.where(lift > 0, rounding(np.abs(z).sum(1) + e, half), 0.0)
+    new = z * slope[:, None, :]
+    new[:, 0] += half
+    return np.concatenate([new, own], 1), error
