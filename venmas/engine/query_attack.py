@@ -83,7 +83,7 @@ def _single(value: Fraction, direction: int) -> float:
 
 
 def _margins(networks: Sequence[Network], query: Query, x: Floats) -> Floats:
-    """How far each input (B, n) is from meeting the property, 0 where it seems to: (B,), in floats."""
+    """Distance of each input (B, n) from meeting the property, 0 where it seems to: (B,), in floats."""
     known = {f"X_{i}": x[:, i] for i in range(query.inputs)}
     first = number = 0
     for network in networks:
@@ -95,8 +95,8 @@ def _margins(networks: Sequence[Network], query: Query, x: Floats) -> Floats:
     with np.errstate(all="ignore"):
         for place, (left, right) in enumerate(query.products):
             known[f"P_{place}"] = _value(left, known) * _value(right, known)
-        found = _margin(query.assertion, known, len(x))
-    return np.where(np.isnan(found), np.inf, found)
+        margin = _margin(query.assertion, known, len(x))
+    return np.where(np.isnan(margin), np.inf, margin)
 
 
 def _value(expr: LinearExpr, known: dict[str, Floats]) -> Floats:

@@ -1,4 +1,4 @@
-"""A query under the rules of VNN-COMP: what the network as deployed, in float32, does counts.
+"""A query under the rules of VNN-COMP: evaluations in float32 count.
 
 First an attack: the property at a point is what onnxruntime says. An ``unsat`` is of the query with every comparison
 loosened by what float32 may change (`venmas.bounds.single`), in any order of operations, so that it holds for the real
@@ -118,7 +118,7 @@ class _Deployed:
         return [network.float32_obstacle for network in self.networks]
 
     def outputs(self, point: Point) -> tuple[Fraction, ...] | None:
-        """What the deployed networks answer; None where that is no finite number."""
+        """The answers of the deployed networks; None where one is no finite number."""
         values: list[float] = []
         first = 0
         for path, network in zip(self.paths, self.networks, strict=True):
