@@ -201,6 +201,23 @@ def hard() -> tuple[Network, Query]:
     return network, asked(network, [(-1, 1)] * 6, f"(>= Y_0 {3 * top})")
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.usefixtures("kernels")
+def test_a_comparison_that_holds_all_over_the_box_costs_no_boxes(compiled: bool) -> None:
+    rng = np.random.default_rng(3)
+    sizes = [2, 24, 24, 24, 1]
+    weights = [rng.normal(0, (2 / m) ** 0.5, (n, m)).tolist() for m, n in pairwise(sizes)]
+    network = relu_network(weights, [[0.1] * n for n in sizes[1:]])
+    y = network.evaluate(rng.uniform(-1, 1, (10_000, 2))).max()
+    boxes = []
+    for more in ((), ("(> X_0 -1.001)",)):
+        query = asked(network, [(-1, 1), (-1, 1)], f"(>= Y_0 {y + 0.2})", *more)
+        report = decide_query(network, query, timeout=30, compiled=compiled)
+        assert report.verdict == "unsat"
+        boxes.append(report.boxes)
+    assert 10 < boxes[0] and boxes[1] <= 1.2 * boxes[0]
+
+
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     network, query = hard()
     found = decide_query(network, query, timeout=0.2, compiled=False)
