@@ -16,11 +16,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from venmas.bounds.rounding import Floats
-from venmas.bounds.single import deployed
 from venmas.budget import Budget, BudgetError
 from venmas.engine.query import QueryReport, check_sizes
 from venmas.engine.query_attack import attack
+from venmas.engine.query_cells import Cell, by_error, extent, halves, over
 from venmas.engine.query_joint import check_networks, decide_joint
 from venmas.engine.query_products import outputs_of
 from venmas.engine.query_relaxed import as_float32
@@ -29,16 +28,16 @@ from venmas.formats.vnnlib.reader import Query
 from venmas.nn import Network
 from venmas.nn.deployed import run_deployed
 from venmas.procedures.branch_and_bound.bisect import Point
-from venmas.procedures.branch_and_bound.falsify import floats
 
 _ATTACK = 0.2
 """Seconds of the first attack, and the part of the time so far of later ones."""
 _REAL = 0.4
 """Part of the time left for the query of the real functions."""
-_CELLS = (1, 256, 4096)
-"""Boxes over which the error is bounded, one try after the other."""
-_SPLIT = 64
-"""Cells that are cut at once."""
+_SHARE, _FIRST = 0.25, 5.0
+"""Part of the time left for a group of cells, twice as much at first; seconds where there is no limit."""
+_TURNS, _MOST = 40, 16384
+"""How often cells are cut, and how many there are."""
+_BASES = ("", "bounds", "exact", "solver")
 
 _EXACT = Fraction(0)
 
@@ -64,6 +63,8 @@ def decide_deployed(
         check_networks(query, networks)
     else:
         check_sizes(networks[0], query.inputs, query.outputs)
+    if obstacle := next((o for o in (network.float32_obstacle for network in networks) if o), None):
+        return QueryReport("unknown", reason=obstacle, deployed=True)
     budget, report = Budget(timeout), QueryReport()
     run = _Deployed(paths, networks, query)
     try:
@@ -78,27 +79,37 @@ def decide_deployed(
 
 
 def _decide(run: _Deployed, budget: Budget, workers: int, progress: Callable[[QueryReport], None]) -> QueryReport:
-    query, cells = as_float32(run.query), _Cells(run.networks, as_float32(run.query))
-    report = QueryReport("unknown")
-    for number, count in enumerate(_CELLS):
-        errors = cells.errors(count, budget)
-        if not all(isfinite(error) for error in errors):
-            reason = "float32 may overflow, or the network has operations that runtimes evaluate in different ways"
-            return QueryReport("unknown", reason=next((o for o in run.obstacles() if o), reason))
-        exact = [Fraction(error) for error in errors]
-        left = budget.left
-        share = None if left is None else max(0.01, left if number + 1 == len(_CELLS) else 0.5 * left)
-        report = decide_joint(run.networks, query, timeout=share, workers=workers, progress=progress, errors=exact)
-        if report.verdict == "unsat":
-            report.notes.append(f"outputs in float32 differ by at most {max(errors):.1e}, in any order of operations")
-            return report
-        if report.verdict != "sat":
-            continue
-        hit = run.at(report.inputs) or run.real(budget, workers, progress) or run.attack(budget, number + 1)
-        if hit is not None:
-            return run.found(hit)
-        reason = f"within {max(errors):.1e} of the outputs, which float32 may differ by, there is a counterexample"
-        report = QueryReport("unknown", reason=f"{reason}, but as deployed none was found")
+    query, worst, basis = as_float32(run.query), 0.0, "bounds"
+    cells = [(number, box) for number, case in enumerate(query.cases) for box in case.boxes]
+    whole, report = extent(cells), QueryReport("unknown", reason="float32 may overflow")
+    for turn in range(_TURNS):
+        kept: list[Cell] = []
+        for group, errors in by_error(run.networks, cells, budget):
+            if not all(map(isfinite, errors)):
+                kept += group
+                continue
+            left = budget.left
+            seconds = _FIRST * 2**turn if left is None else max(0.01, left * (_SHARE if turn else 2 * _SHARE))
+            report = decide_joint(
+                run.networks, over(query, group), timeout=seconds, workers=workers, progress=progress, errors=errors
+            )
+            if report.verdict == "unsat":
+                worst, basis = max(worst, *map(float, errors)), max(basis, report.basis, key=_BASES.index)
+                continue
+            hit = run.hit(report, turn, budget, workers, progress)
+            if hit is not None:
+                return run.found(hit)
+            if report.verdict == "sat":
+                size = f"{float(max(errors)):.1e}"
+                reason = f"within {size} of the outputs, which float32 may differ by, there is a counterexample"
+                report = QueryReport("unknown", reason=f"{reason}, but as deployed none was found")
+            kept += group
+        if not kept:
+            note = f"outputs in float32 differ by at most {worst:.1e} where it matters, in any order of operations"
+            return QueryReport("unsat", basis=basis, notes=[note])
+        cells = halves(kept, whole)
+        if len(cells) > _MOST:
+            break
     return report
 
 
@@ -114,8 +125,14 @@ class _Deployed:
             seconds = min(seconds, _ATTACK * budget.left)
         return attack(self.networks, self.query, self.shown, budget, seconds, seed)
 
-    def obstacles(self) -> list[str | None]:
-        return [network.float32_obstacle for network in self.networks]
+    def hit(
+        self, report: QueryReport, turn: int, budget: Budget, workers: int, progress: Callable[[QueryReport], None]
+    ) -> Hit | None:
+        """A counterexample near the one of a loosened query."""
+        if report.verdict != "sat":
+            return None
+        near = self.at(report.inputs) or self.real(budget, workers, progress)
+        return near or (self.attack(budget, turn + 1) if turn in (0, 1, 3, 7, 15) else None)
 
     def outputs(self, point: Point) -> tuple[Fraction, ...] | None:
         """The answers of the deployed networks; None where one is no finite number."""
@@ -160,51 +177,3 @@ class _Deployed:
 def _singles(point: Point) -> Point:
     """The point as networks read it, in float32."""
     return tuple(Fraction(float(np.float32(float(v)))) for v in point)
-
-
-class _Cells:
-    """Boxes that cover the inputs of a query, and the errors of float32 over each."""
-
-    def __init__(self, networks: Sequence[Network], query: Query) -> None:
-        self.networks = networks
-        self.low, self.high = floats([box for case in query.cases for box in case.boxes])
-        if len(self.low) > _CELLS[-1]:
-            self.low, self.high = self.low.min(0, keepdims=True), self.high.max(0, keepdims=True)
-        self.whole = np.maximum(self.high.max(0) - self.low.min(0), 1e-300) if len(self.low) else np.ones(0)
-        self.error = np.zeros((0, sum(network.output_size for network in networks)))
-
-    def errors(self, count: int, budget: Budget) -> list[float]:
-        """Greatest errors by output, after cuts to at least `count` cells where the error is greatest."""
-        if len(self.error) < len(self.low):
-            self.error = self.bounded(self.low, self.high)
-        while 0 < len(self.low) < count:
-            budget()
-            worst = np.argsort(-self.error.max(1))[:_SPLIT]
-            low, high = self.low[worst], self.high[worst]
-            axis, row = ((high - low) / self.whole).argmax(1), np.arange(len(worst))
-            middle = 0.5 * low[row, axis] + 0.5 * high[row, axis]
-            if (high[row, axis] == low[row, axis]).all():
-                break
-            below, above = high.copy(), low.copy()
-            below[row, axis] = above[row, axis] = middle
-            low, high = np.concatenate([low, above]), np.concatenate([below, high])
-            kept = np.delete(np.arange(len(self.low)), worst)
-            self.low, self.high = np.concatenate([self.low[kept], low]), np.concatenate([self.high[kept], high])
-            self.error = np.concatenate([self.error[kept], self.bounded(low, high)])
-        return [float(v) for v in self.error.max(0, initial=0.0)]
-
-    def bounded(self, low: Floats, high: Floats) -> Floats:
-        """Errors (B, out) of all networks, each over its part of boxes (B, n)."""
-        parts, first = [], 0
-        for network in self.networks:
-            own = slice(first, first := first + network.input_size)
-            turns = range(0, len(low), _SPLIT)
-            if network.float32_obstacle:
-                parts.append(np.full((len(low), network.output_size), np.inf))
-                continue
-            parts.append(
-                np.concatenate(
-                    [deployed(network, low[i : i + _SPLIT, own], high[i : i + _SPLIT, own]).error for i in turns]
-                )
-            )
-        return np.concatenate(parts, 1)
