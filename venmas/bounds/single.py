@@ -36,41 +36,24 @@ class Deployed:
     error: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class _Moves:
-    """Effects of a move of some sums before, at most `size` (B, n) each, on the units of a layer: centre, radius (B,
-    units, n)."""
-
-    centre: Floats
-    radius: Floats
-    size: Floats
-
-    def total(self) -> Floats:
-        n = self.size.shape[1]
-        reach = (np.abs(self.centre) + self.radius) @ self.size[:, :, None]
-        return np.asarray(reach[:, :, 0] * (1 + gamma(n + 4)) + TINY)
-
-
 def deployed(network: Network, low: Floats, high: Floats) -> Deployed:
     """Bounds over boxes of inputs, low and high (B, n). The network has no tanh and no sigmoid layer."""
     count, n = low.shape
     centre, radius = ball(low, high)
     z = np.concatenate([centre[:, None, :], radius[:, :, None] * np.eye(n)], 1)
     e = np.zeros((count, n))
-    size = np.maximum(np.abs(low), np.abs(high))
-    moves = [_own(size * UNIT_ROUNDOFF_32 + NORMAL_32)]
-    error = moves[0].size
-    lo, hi = low, high
+    size, lo, hi = np.maximum(np.abs(low), np.abs(high)), low, high
+    error = size * UNIT_ROUNDOFF_32 + NORMAL_32
+    moves = _Moves(_own(error), np.zeros((n, count)))
     for layer in network.layers:
         ask()
         with np.errstate(all="ignore"):
-            moves = [_through(layer, move) for move in moves]
-            moves.append(_own(_rounded(layer, size + error)))
-            error = np.asarray(sum(move.total() for move in moves) * (1 + gamma(len(moves))))
+            moves.through(layer, _rounded(layer, size + error))
+            error = moves.total()
             z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, False)
             lo, hi = span(z, e)
             if layer.rectified:
-                moves = [_rectified(move, lo - error, hi + error) for move in moves]
+                moves.rectify((lo - error).T, (hi + error).T)
                 z, e = _relaxed(z, e, lo, hi)
                 lo, hi = np.maximum(lo, 0.0), np.maximum(hi, 0.0)
             size = np.maximum(np.abs(lo), np.abs(hi))
@@ -79,9 +62,46 @@ def deployed(network: Network, low: Floats, high: Floats) -> Deployed:
     return Deployed(lo, hi, np.where(np.isnan(error), np.inf, error))
 
 
-def _own(size: Floats) -> _Moves:
-    n = size.shape[1]
-    return _Moves(np.broadcast_to(np.eye(n), (len(size), n, n)), np.zeros((len(size), n, n)), size)
+@dataclass(eq=False)
+class _Moves:
+    """Moves of the units of a layer: linear in those of all sums before, each as a part in [-1, 1] of its bound.
+
+    parts: (units, B, K) coefficients of these; radius (units, B): all that is not linear.
+    """
+
+    parts: Floats
+    radius: Floats
+
+    def total(self) -> Floats:
+        """Bounds of the moves: (B, units)."""
+        sums = np.abs(self.parts).sum(2)
+        return np.asarray(((sums + self.radius) * (1 + gamma(self.parts.shape[2] + 4)) + TINY).T)
+
+    def through(self, layer: Layer, rounded: Floats) -> None:
+        """An affine layer, whose sums move by at most `rounded` (B, out) more."""
+        count, n = rounded.shape[0], layer.in_size
+        slack = gamma(n + 4) + 2 * layer.weight_error
+        whole = self.total().T
+        radius = np.abs(layer.weight) @ (self.radius + slack * whole + TINY)
+        parts = (layer.weight @ self.parts.reshape(n, -1)).reshape(layer.out_size, count, -1)
+        self.parts = np.concatenate([parts, _own(rounded)], 2)
+        self.radius = radius * (1 + gamma(n + 6))
+
+    def rectify(self, lo: Floats, hi: Floats) -> None:
+        """ReLU; lo, hi (units, B): of its input, moved or not. A slope in [0, 1] is ``1/2 +- 1/2`` of the move."""
+        active, dead = lo >= 0, hi <= 0
+        open_ = ~active & ~dead
+        half = 0.5 * np.abs(self.parts).sum(2) * (1 + gamma(self.parts.shape[2] + 4))
+        self.radius = np.where(dead, 0.0, np.where(open_, (self.radius + half) * (1 + gamma(4)), self.radius))
+        self.parts = self.parts * np.where(active, 1.0, np.where(open_, 0.5, 0.0))[:, :, None]
+
+
+def _own(size: Floats) -> Floats:
+    """A part for each unit by itself, at most `size` (B, units): (units, B, units)."""
+    count, n = size.shape
+    parts = np.zeros((n, count, n))
+    parts[np.arange(n), :, np.arange(n)] = size.T
+    return parts
 
 
 def _rounded(layer: Layer, size: Floats) -> Floats:
@@ -93,22 +113,6 @@ def _rounded(layer: Layer, size: Floats) -> Floats:
     lost = (n + size.sum(1, keepdims=True)) * 2 * NORMAL_32
     huge = (mass >= HUGE_32) | (size >= HUGE_32).any(1, keepdims=True) | (weight >= HUGE_32).any(1)
     return np.where(huge, np.inf, (narrow * mass + lost) * (1 + gamma(layer.in_size + 6)))
-
-
-def _through(layer: Layer, move: _Moves) -> _Moves:
-    """The moves after an affine layer."""
-    weight, n = np.abs(layer.weight), layer.in_size
-    slack = gamma(n + 4) + 2 * layer.weight_error
-    radius = weight @ (move.radius + slack * (np.abs(move.centre) + move.radius) + TINY)
-    return _Moves(layer.weight @ move.centre, radius * (1 + gamma(n + 4)), move.size)
-
-
-def _rectified(move: _Moves, lo: Floats, hi: Floats) -> _Moves:
-    """The moves after ReLU; lo, hi (B, units): of its input, moved or not."""
-    active, dead = (lo >= 0)[:, :, None], (hi <= 0)[:, :, None]
-    centre = np.where(active, move.centre, np.where(dead, 0.0, 0.5 * move.centre))
-    half = (0.5 * (np.abs(move.centre) + move.radius) + 0.5 * move.radius) * (1 + gamma(4))
-    return _Moves(centre, np.where(active, move.radius, np.where(dead, 0.0, half)), move.size)
 
 
 def _relaxed(z: Floats, e: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:

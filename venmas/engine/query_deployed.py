@@ -9,6 +9,7 @@ again, over smaller boxes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
 from os import PathLike
@@ -37,6 +38,8 @@ _SHARE, _FIRST = 0.25, 5.0
 """Part of the time left for a group of cells, twice as much at first; seconds where there is no limit."""
 _TURNS, _MOST = 40, 16384
 """How often cells are cut, and how many there are."""
+_CREDIT = 3
+"""How often a group of cells is cut without closing any part."""
 _BASES = ("", "bounds", "exact", "solver")
 
 _EXACT = Fraction(0)
@@ -79,60 +82,97 @@ def decide_deployed(
 
 
 def _decide(run: _Deployed, budget: Budget, workers: int, progress: Callable[[QueryReport], None]) -> QueryReport:
-    query, worst, basis = as_float32(run.query), 0.0, "bounds"
-    cells = [(number, box) for number, case in enumerate(query.cases) for box in case.boxes]
-    whole, report = extent(cells), QueryReport("unknown", reason="float32 may overflow")
-    for turn in range(_TURNS):
+    search = _Search(run, as_float32(run.query), budget, workers, progress)
+    cells = [(number, box) for number, case in enumerate(search.query.cases) for box in case.boxes]
+    whole = extent(cells)
+    for search.turn in range(_TURNS):
         kept: list[Cell] = []
         for group, errors in by_error(run.networks, cells, budget):
-            if not all(map(isfinite, errors)):
-                kept += group
-                continue
-            left = budget.left
-            seconds = _FIRST * 2**turn if left is None else max(0.01, left * (_SHARE if turn else 2 * _SHARE))
-            report = decide_joint(
-                run.networks, over(query, group), timeout=seconds, workers=workers, progress=progress, errors=errors
-            )
-            if report.verdict == "unsat":
-                worst, basis = max(worst, *map(float, errors)), max(basis, report.basis, key=_BASES.index)
-                continue
-            hit = run.hit(report, turn, budget, workers, progress)
-            if hit is not None:
-                return run.found(hit)
-            if report.verdict == "sat":
-                size = f"{float(max(errors)):.1e}"
-                reason = f"within {size} of the outputs, which float32 may differ by, there is a counterexample"
-                report = QueryReport("unknown", reason=f"{reason}, but as deployed none was found")
-            kept += group
+            kept += search.left(group, errors) if all(map(isfinite, errors)) else group
+            if search.hit is not None:
+                return run.found(search.hit)
         if not kept:
-            note = f"outputs in float32 differ by at most {worst:.1e} where it matters, in any order of operations"
-            return QueryReport("unsat", basis=basis, notes=[note])
+            note = (
+                f"outputs in float32 differ by at most {search.worst:.1e} where it matters, in any order of operations"
+            )
+            return QueryReport("unsat", basis=search.basis, notes=[note])
         cells = halves(kept, whole)
         if len(cells) > _MOST:
             break
-    return report
+    return search.report
+
+
+@dataclass
+class _Search:
+    """The loosened query over groups of cells.
+
+    report: the last one that left a group open. worst, basis: of those that are closed. hit: a counterexample.
+    """
+
+    run: _Deployed
+    query: Query
+    budget: Budget
+    workers: int
+    progress: Callable[[QueryReport], None]
+    turn: int = 0
+    worst: float = 0.0
+    basis: str = "bounds"
+    report: QueryReport = field(default_factory=lambda: QueryReport("unknown", reason="float32 may overflow"))
+    hit: Hit | None = None
+
+    def left(self, group: list[Cell], errors: list[Fraction]) -> list[Cell]:
+        """The cells of a group that stay open, the group cut in two as long as that closes parts of it."""
+        kept: list[Cell] = []
+        waiting = [] if self.closed(group, errors) else [(group, _CREDIT)]
+        while waiting and self.hit is None:
+            own, credit = waiting.pop()
+            if len(own) == 1 or credit == 0:
+                kept += own
+                continue
+            sides = own[: len(own) // 2], own[len(own) // 2 :]
+            open_ = [side for side in sides if not self.closed(side, errors)]
+            waiting += [(side, _CREDIT if len(open_) == 1 else credit - 1) for side in open_]
+        return kept
+
+    def closed(self, group: list[Cell], errors: list[Fraction]) -> bool:
+        left = self.budget.left
+        seconds = _FIRST * 2**self.turn if left is None else max(0.01, left * (_SHARE if self.turn else 2 * _SHARE))
+        report = decide_joint(
+            self.run.networks,
+            over(self.query, group),
+            timeout=seconds,
+            workers=self.workers,
+            progress=self.progress,
+            errors=errors,
+        )
+        if report.verdict == "unsat":
+            self.worst = max(self.worst, *map(float, errors))
+            self.basis = max(self.basis, report.basis, key=_BASES.index)
+            return True
+        if report.verdict == "sat":
+            near = self.run.at(report.inputs) or self.run.real(self.budget, self.workers, self.progress)
+            tries = self.turn in (0, 1, 3, 7, 15) and self.turn + 1 not in self.run.tried
+            self.hit = near or (self.run.attack(self.budget, self.turn + 1) if tries else None)
+            size = f"{float(max(errors)):.1e}"
+            reason = f"within {size} of the outputs, which float32 may differ by, there is a counterexample"
+            report = QueryReport("unknown", reason=f"{reason}, but as deployed none was found")
+        self.report = report
+        return False
 
 
 class _Deployed:
     """The networks of files as run in float32, and their query."""
 
     def __init__(self, paths: Sequence[str | PathLike[str]], networks: Sequence[Network], query: Query) -> None:
-        self.paths, self.networks, self.query, self.asked = paths, networks, query, False
+        self.paths, self.networks, self.query = paths, networks, query
+        self.asked, self.tried = False, set[int]()
 
     def attack(self, budget: Budget, seed: int) -> Hit | None:
+        self.tried.add(seed)
         seconds = max(_ATTACK, _ATTACK * budget.spent)
         if budget.left is not None:
             seconds = min(seconds, _ATTACK * budget.left)
         return attack(self.networks, self.query, self.shown, budget, seconds, seed)
-
-    def hit(
-        self, report: QueryReport, turn: int, budget: Budget, workers: int, progress: Callable[[QueryReport], None]
-    ) -> Hit | None:
-        """A counterexample near the one of a loosened query."""
-        if report.verdict != "sat":
-            return None
-        near = self.at(report.inputs) or self.real(budget, workers, progress)
-        return near or (self.attack(budget, turn + 1) if turn in (0, 1, 3, 7, 15) else None)
 
     def outputs(self, point: Point) -> tuple[Fraction, ...] | None:
         """The answers of the deployed networks; None where one is no finite number."""
