@@ -5,14 +5,17 @@ from tests.needs import needs
 needs("onnxruntime")
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import operator_table
 import pytest
 from onnx import defs, helper
 from onnx_models import model, n, save, weights
 from recurrent_models import recurrent_model, run_along, run_steps
 
 from venmas.errors import NetworkError
+from venmas.model import NetworkFolder
 from venmas.nn import load_network, load_recurrent
 from venmas.nn.onnx_table import OLDEST, RECURRENT, form_of
 from venmas.nn.recurrent import Cell
@@ -164,3 +167,17 @@ def test_the_forms_are_those_of_onnx(op):
         assert all(form.attributes[name].kind == known.type.value for name, known in schema.attributes.items())
         assert [role.rstrip("?!*") for role in form.inputs.split()] == [i.name for i in schema.inputs]
         assert form.outputs == schema.max_output
+
+
+def test_a_scenario_loads_one_by_name(tmp_path):
+    save(tmp_path, recurrent_model("GRU"), "agent.onnx")
+    folder = NetworkFolder(tmp_path)
+    network = folder.load_recurrent("*.onnx")
+    assert folder.load_recurrent("agent.onnx") is network and folder.digests == {"agent.onnx": network.digest}
+    assert [file.name for file in folder.files] == ["agent.onnx"]
+
+
+def test_the_page_has_the_forms():
+    page = (Path(__file__).parents[2] / "docs" / "onnx.md").read_text(encoding="utf-8")
+    table = page[page.index(operator_table.RECURRENT_HEAD[0]) :].split("\n\n")[0].splitlines()
+    assert table == [*operator_table.RECURRENT_HEAD, *operator_table.recurrent_rows()]
