@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from venmas.formats.jani.load import load_jani
     from venmas.logic import parse
     from venmas.model import System, load_scenario
-    from venmas.nn import Network, load_network
+    from venmas.nn import Network, load_network, load_recurrent
     from venmas.procedures.predicate_abstraction.graph.graph import abstract
 
 _HOMES = {
@@ -34,6 +34,7 @@ _HOMES = {
     "load_circuit": "venmas.engine.subjects",
     "load_jani": "venmas.formats.jani.load",
     "load_network": "venmas.nn",
+    "load_recurrent": "venmas.nn",
     "load_scenario": "venmas.model",
     "parse": "venmas.logic",
     "reach": "venmas.engine.reach.reach",
@@ -53,6 +54,7 @@ __all__ = [
     "load_circuit",
     "load_jani",
     "load_network",
+    "load_recurrent",
     "load_scenario",
     "parse",
     "reach",

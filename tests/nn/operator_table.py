@@ -2,10 +2,10 @@
 
 from venmas.nn.onnx_constants import CARRIED_OUT
 from venmas.nn.onnx_operators import OF_SEVERAL, OPERATORS
-from venmas.nn.onnx_table import INT, NEWEST, STRING, TABLE
+from venmas.nn.onnx_table import FLOAT, FLOATS, INT, NEWEST, RECURRENT, STRING, TABLE
 
 HEAD = ("| operator | forms since opset | attributes | over |", "|---|---|---|---|")
-TRIED = {INT: (0, 1, 2), STRING: ("NOTSET", "SAME_LOWER", "SAME_UPPER", "VALID", "down", "up")}
+TRIED = {INT: (0, 1, 2), STRING: ("NOTSET", "SAME_LOWER", "SAME_UPPER", "VALID", "down", "up", "forward", "reverse")}
 
 
 def rows():
@@ -24,6 +24,21 @@ def _row(op):
     over += ["constants alone"] if op in CARRIED_OUT else []
     over = ["shapes"] if op == "Shape" else over
     return f"| `{op}` | {', '.join(str(form.since) for form in forms)} | {attributes} | {'; '.join(over)} |"
+
+
+RECURRENT_HEAD = ("| operator | forms since opset | attributes | activations |", "|---|---|---|---|")
+
+
+def recurrent_rows():
+    """Lines of the table of operators with a memory."""
+    return [_recurrent(op, RECURRENT[op]) for op in sorted(RECURRENT)]
+
+
+def _recurrent(op, forms):
+    functions = forms[0].attributes["activations"].refusal.removeprefix("expected the activations ")
+    read = sorted({n for form in forms for n, a in form.attributes.items() if a.kind not in (FLOAT, FLOATS)})
+    attributes = "; ".join(_attribute(name, forms) for name in read if name != "activations")
+    return f"| `{op}` | {', '.join(str(form.since) for form in forms)} | {attributes} | {functions} |"
 
 
 def _attribute(name, forms):
@@ -51,4 +66,4 @@ def _understood(attribute):
 
 
 if __name__ == "__main__":
-    print("\n".join([*HEAD, *rows()]), f"\n(opsets to {NEWEST})")
+    print("\n".join([*HEAD, *rows(), "", *RECURRENT_HEAD, *recurrent_rows()]), f"\n(opsets to {NEWEST})")

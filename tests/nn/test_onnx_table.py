@@ -142,7 +142,7 @@ UNKNOWN = {
     r"\(Constant\): has an attribute 'value_ints' that is not known for it in opset 11": graph(
         [("Constant", "", "t", {"value_ints": [3]}), ("Reshape", "x t", "y", {})], (3,), 11
     ),
-    r"\(Constant\): attribute 'value_strings' holds": graph(
+    r"\(Constant\): has an attribute 'value_strings' that is not known": graph(
         [("Constant", "", "t", {"value_strings": ["3"]}), ("Reshape", "x t", "y", {})], (3,), 13
     ),
 }

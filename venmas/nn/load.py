@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, cast
 
 from venmas.errors import NetworkError
 from venmas.nn.network import Network
+from venmas.nn.recurrent import Recurrent
 from venmas.runtime import plugins
 
 Normalization: TypeAlias = Literal["apply", "ignore"]
@@ -82,3 +83,17 @@ def load_network(
             f"{type(network).__name__}, no venmas.Network; tell its author"
         )
     return network
+
+
+def load_recurrent(path: str | PathLike[str], *, outputs: str | Sequence[str] | None = None) -> Recurrent:
+    """Read a network with LSTM, GRU or RNN cells from an .onnx file: see `venmas.nn.onnx_recurrent`.
+
+    outputs: names of the outputs that the network has, besides its memory. Raises `NetworkError` for whatever cannot be
+    read as such a network, with file, place and remedy.
+    """
+    from venmas.nn.onnx_recurrent import read_recurrent
+
+    file = Path(path)
+    if file.suffix.lower() != ".onnx":
+        raise NetworkError(f"network file {file}: networks with memory are read from .onnx files: export it")
+    return read_recurrent(file, [outputs] if isinstance(outputs, str) else outputs)

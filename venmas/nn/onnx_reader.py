@@ -27,16 +27,17 @@ from venmas.nn.files import read_bytes
 from venmas.nn.network import Network
 from venmas.nn.onnx_constants import CARRIED_OUT, Constants, shape_of
 from venmas.nn.onnx_operators import OF_SEVERAL, OPERATORS, Passage
-from venmas.nn.onnx_table import FLOAT, FLOATS, INT, INTS, NEWEST, OLDEST, STRING, TENSOR, fit
+from venmas.nn.onnx_table import FLOAT, FLOATS, INT, INTS, NEWEST, OLDEST, RECURRENT, STRING, STRINGS, TENSOR, fit
 from venmas.nn.onnx_tensors import EXTERNAL, FLOAT_TYPES, read_tensor
 from venmas.nn.onnx_wire import check_fields
 
 _MOST, _MOST_ENDS = 10_000, 100
-_DOMAINS = ("", "ai.onnx")
+DOMAINS = ("", "ai.onnx")
 _LOGITS = "is not piecewise linear: export the model up to the values before it (the logits)"
 _REMEDIES = {
     "Softmax": _LOGITS,
     "LogSoftmax": _LOGITS,
+    **dict.fromkeys(RECURRENT, "has a memory: read the file with load_recurrent, and use it by system.recurrent"),
     "ArgMax": "belongs into the scenario (argmax): export the model up to the values before it (the logits)",
 }
 _KNOWN: WeakValueDictionary[tuple[object, ...], Network] = WeakValueDictionary()
@@ -48,6 +49,7 @@ _VALUES: dict[int, Callable[[Any], Any]] = {
     TENSOR: lambda a: a.t,
     FLOATS: lambda a: np.array(a.floats, dtype=np.float32),
     INTS: lambda a: list(a.ints),
+    STRINGS: lambda a: [text.decode("latin-1") for text in a.strings],
 }
 """The value of an attribute by its type; of a tensor, as it is stored."""
 
@@ -58,24 +60,14 @@ def read_onnx(path: Path, outputs: Sequence[str] | None = None, inputs: Sequence
     outputs: names of those that the network has, one after the other; where the model has one, it need not be named.
     inputs: names of all of them in another order than that of the file.
     """
-    import onnx
-
-    model = onnx.ModelProto()
     data = read_bytes(path)
     key = str(path), hashlib.sha256(data).digest(), tuple(outputs or ()), tuple(inputs or ())
     known = _KNOWN.get(key)
     if known is not None:
         return known
+    model = parse_model(path, data)
     try:
-        check_fields(data, model.DESCRIPTOR)
-    except NetworkError as error:
-        raise NetworkError(f"{path}: {error}") from error
-    try:
-        model.ParseFromString(data)
-    except Exception as error:  # protobuf has one error type for its Python and another for its C implementation
-        raise NetworkError(f"{path} is not an ONNX model, or is truncated: {error}") from error
-    try:
-        reader = _Reader(model, path)
+        reader = Reader(model, path)
         network = reader.read(outputs, inputs)
     except NetworkError as error:
         raise NetworkError(f"{path}: {error}") from error
@@ -84,7 +76,25 @@ def read_onnx(path: Path, outputs: Sequence[str] | None = None, inputs: Sequence
     return network
 
 
-class _Reader:
+def parse_model(path: Path, data: bytes) -> Any:
+    """The model that a file holds, as `onnx.ModelProto`. Raises `NetworkError`."""
+    import onnx
+
+    model = onnx.ModelProto()
+    try:
+        check_fields(data, model.DESCRIPTOR)
+    except NetworkError as error:
+        raise NetworkError(f"{path}: {error}") from error
+    try:
+        model.ParseFromString(data)
+    except Exception as error:  # protobuf has one error type for its Python and another for its C implementation
+        raise NetworkError(f"{path} is not an ONNX model, or is truncated: {error}") from error
+    return model
+
+
+class Reader:
+    """One reading of a graph. Methods raise `NetworkError`."""
+
     def __init__(self, model: Any, path: Path) -> None:
         self.model, self.graph, self.path = model, model.graph, path
         self.budget = Budget()
@@ -94,28 +104,34 @@ class _Reader:
         self.scattered = False
         """Are some weights in other files?"""
 
-    def read(self, outputs: Sequence[str] | None, inputs: Sequence[str] | None) -> Network:
+    def begin(self) -> None:
+        """Check what the model is, and read its constants."""
         graph = self.graph
         if not graph.node:
             raise NetworkError("the model has no nodes: not an ONNX model, or an empty one")
         if len(graph.node) > _MOST:
             raise NetworkError(f"the model has {len(graph.node)} nodes: at most {_MOST} are supported")
         self.opset = _opset(self.model)
-        ends = _chosen("outputs", [o.name for o in graph.output], outputs, whole=False)
         if graph.sparse_initializer:
             raise NetworkError("sparse weights are not supported: save the model with dense ones")
         for tensor in graph.initializer:
             if tensor.name in self.constants:
                 raise NetworkError(f"two constants have the name {tensor.name!r}: expected one")
             self.constants[tensor.name] = self._tensor(tensor)
+
+    def read(self, outputs: Sequence[str] | None, inputs: Sequence[str] | None) -> Network:
+        """The network from the inputs to the outputs."""
+        graph = self.graph
+        self.begin()
+        ends = chosen("outputs", [o.name for o in graph.output], outputs, whole=False)
         self._inputs(inputs)
-        nodes = _needed(graph, ends)
+        nodes = needed(graph, ends)
         last = {name: number for number, node in nodes if node.op_type != "Shape" for name in node.input}
         last |= dict.fromkeys(ends, len(graph.node))
         self.passage.drop({*self.shapes} - {*last})
         for number, node in nodes:
             try:
-                self._node(node, {name for name in (*node.input, *node.output) if last.get(name, -1) <= number})
+                self.node(node, {name for name in (*node.input, *node.output) if last.get(name, -1) <= number})
             except NetworkError as error:
                 name = node.name or (node.output[0] if node.output else f"number {number + 1}")
                 raise NetworkError(f"node {name!r} ({node.op_type}): {error}") from error
@@ -129,11 +145,11 @@ class _Reader:
         self.scattered |= tensor.data_location == EXTERNAL
         return read_tensor(tensor, self.path.parent, self.budget)
 
-    def _inputs(self, chosen: Sequence[str] | None) -> None:
+    def _inputs(self, names_given: Sequence[str] | None) -> None:
         given = {i.name: i.type.tensor_type for i in self.graph.input}
         names = [i.name for i in self.graph.input if i.name not in self.constants]
         inputs = {}
-        for name in _chosen("inputs", names, chosen, whole=True):
+        for name in chosen("inputs", names, names_given, whole=True):
             tensor, what = given[name], f"input {name!r}"
             if tensor.elem_type not in FLOAT_TYPES:
                 raise NetworkError(f"{what} has element type {tensor.elem_type}: expected FLOAT (1) or DOUBLE (11)")
@@ -150,9 +166,10 @@ class _Reader:
         check_size(sum(prod(shape) for shape, _ in inputs.values()), "the input")
         self.passage.enter(inputs)
 
-    def _node(self, node: Any, done: Set[str]) -> None:
+    def node(self, node: Any, done: Set[str]) -> None:
+        """Carry out a node, or let what it takes pass it; done: names that are not used later."""
         op, inputs = node.op_type, list(node.input)
-        if node.domain not in _DOMAINS:
+        if node.domain not in DOMAINS:
             raise NetworkError(f"operators of the domain {node.domain!r} are not supported")
         for name in inputs:
             if name and name not in self.constants and name not in self.shapes:
@@ -163,7 +180,7 @@ class _Reader:
         if not node.output or any(o and (o in self.constants or o in self.shapes) for o in node.output):
             raise NetworkError(f"writes {list(node.output)}, expected an output of its own")
         output, variable = node.output[0], [*dict.fromkeys(name for name in inputs if name in self.shapes)]
-        given = self._attributes(node)
+        given = self.attributes(node)
         if variable and op in _REMEDIES:
             raise NetworkError(_REMEDIES[op])
         if op not in (("Shape", *OPERATORS) if variable else CARRIED_OUT):
@@ -183,8 +200,8 @@ class _Reader:
         else:
             self.shapes[output] = self.passage.apply(call, output, variable, done)
 
-    def _attributes(self, node: Any) -> dict[str, tuple[int, Any]]:
-        """Type and value of the attributes by name."""
+    def attributes(self, node: Any) -> dict[str, tuple[int, Any]]:
+        """Type and value of the attributes of a node by name."""
         values: dict[str, tuple[int, Any]] = {}
         for a in node.attribute:
             if a.name in values or a.ref_attr_name:
@@ -195,7 +212,7 @@ class _Reader:
         return values
 
 
-def _chosen(what: str, there: list[str], given: Sequence[str] | None, whole: bool) -> list[str]:
+def chosen(what: str, there: list[str], given: Sequence[str] | None, whole: bool) -> list[str]:
     """The names that the caller gives, or all, or the only one."""
     names = ", ".join(map(repr, there[:_MOST_ENDS]))
     if len(set(there)) < len(there) or not 0 < len(there) <= _MOST_ENDS:
@@ -214,7 +231,7 @@ def _chosen(what: str, there: list[str], given: Sequence[str] | None, whole: boo
     return list(given)
 
 
-def _needed(graph: Any, ends: list[str]) -> list[tuple[int, Any]]:
+def needed(graph: Any, ends: list[str]) -> list[tuple[int, Any]]:
     """The nodes that outputs depend on, with their numbers, in the order of the file."""
     makers: dict[str, list[int]] = defaultdict(list)
     for number, node in enumerate(graph.node):
@@ -232,9 +249,9 @@ def _needed(graph: Any, ends: list[str]) -> list[tuple[int, Any]]:
 
 def _opset(model: Any) -> int:
     """The operator set that the nodes are of."""
-    if any(function.domain in _DOMAINS for function in model.functions):
+    if any(function.domain in DOMAINS for function in model.functions):
         raise NetworkError("the model defines operators of ONNX anew, as functions: export it without")
-    versions = sorted({opset.version for opset in model.opset_import if opset.domain in _DOMAINS})
+    versions = sorted({opset.version for opset in model.opset_import if opset.domain in DOMAINS})
     if len(versions) != 1:
         raise NetworkError(f"the model names the operator sets {versions}: expected one version")
     if not OLDEST <= versions[0] <= NEWEST:

@@ -7,7 +7,7 @@ is refused by name. A test compares the table with the definitions that the pack
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as shortened
 from typing import Any
@@ -17,7 +17,7 @@ from venmas.errors import NetworkError
 OLDEST, NEWEST = 6, 28
 """Operator sets that the table describes."""
 
-FLOAT, INT, STRING, TENSOR, FLOATS, INTS = 1, 2, 3, 4, 6, 7
+FLOAT, INT, STRING, TENSOR, FLOATS, INTS, STRINGS = 1, 2, 3, 4, 6, 7, 8
 """Types of attributes in the ONNX format (AttributeProto.AttributeType)."""
 
 _TYPES = {
@@ -27,6 +27,7 @@ _TYPES = {
     TENSOR: "a tensor",
     FLOATS: "floats",
     INTS: "integers",
+    STRINGS: "texts",
 }
 
 
@@ -188,9 +189,43 @@ TABLE: dict[str, tuple[Form, ...]] = {
 }
 
 
+def _never(kind: int) -> Attribute:
+    """An attribute that is not to be given."""
+    return Attribute(kind, understood=lambda v: False, refusal="is not supported: expected none")
+
+
+_CELL = {
+    "activation_alpha": _never(FLOATS),
+    "activation_beta": _never(FLOATS),
+    "clip": _never(FLOAT),
+    "direction": _either("forward", refusal="one direction is supported: expected forward")("forward"),
+    "hidden_size": _ANY_INT,
+}
+_LAYOUT = {"layout": _either(0, refusal="the batch as first axis is not supported: expected layout 0")(0)}
+_AFTER, _COUPLED = {"linear_before_reset": _FLAG(0)}, {"input_forget": _either(0)(0)}
+
+
+def _cell(inputs: str, functions: Sequence[str], more: Mapping[str, Attribute]) -> tuple[Form, ...]:
+    """Forms of a recurrent operator with its default activations."""
+    says = f"expected the activations {', '.join(functions)}"
+    names = {"activations": Attribute(STRINGS, understood=lambda v: v == [*functions], refusal=says)}
+    roles, outputs = f"X W! R! B?! sequence_lens?! {inputs}", 1 + len(inputs.split()[:2])
+    return tuple(
+        Form(since, roles, {**_CELL, **names, **more, **extra}, outputs) for since, extra in ((7, {}), (14, _LAYOUT))
+    )
+
+
+RECURRENT: dict[str, tuple[Form, ...]] = {
+    "GRU": _cell("initial_h?", ("Sigmoid", "Tanh"), _AFTER),
+    "LSTM": _cell("initial_h? initial_c? P?!", ("Sigmoid", "Tanh", "Tanh"), _COUPLED),
+    "RNN": _cell("initial_h?", ("Tanh",), {}),
+}
+"""Operators with a memory (`venmas.nn.onnx_recurrent`)."""
+
+
 def form_of(op: str, opset: int) -> Form:
-    """The form of an operator of the table in an operator set."""
-    return [form for form in TABLE[op] if form.since <= opset][-1]
+    """The form of an operator of the tables in an operator set."""
+    return [form for form in TABLE.get(op) or RECURRENT[op] if form.since <= opset][-1]
 
 
 def fit(

@@ -77,7 +77,7 @@ class _Pass:
         self.ring.symbols += len(kept)
         found = []
         for column, radius in zip(z.T.tolist(), radii.tolist(), strict=True):
-            g = tuple(x << self.down for x in column[1:])
+            g = tuple([x << self.down for x in column[1:]])
             found.append(self.ring.fresh(Form(column[0] << self.down, g, radius << self.down)))
         return found
 

@@ -303,7 +303,7 @@ def _reduced(forms: Mapping[str, Form], ring: Forms, most: int) -> tuple[dict[st
     left = sorted(set(used) - set(kept))
     found = Forms(ring.bits, len(kept))
     made = {
-        name: found.fresh(Form(form.c, tuple(row[i] for i in kept), sum(abs(row[i]) for i in left), form.known))
+        name: found.fresh(Form(form.c, tuple([row[i] for i in kept]), sum([abs(row[i]) for i in left]), form.known))
         for (name, form), row in zip(whole.items(), rows, strict=True)
     }
     return made, found.symbols

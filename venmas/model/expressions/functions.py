@@ -29,7 +29,7 @@ from venmas.model.expressions.expr import (
 )
 from venmas.model.expressions.refusals import no_number, shortened
 from venmas.model.expressions.vector import Vector, components, read_size
-from venmas.nn import Network
+from venmas.nn import Network, Recurrent
 from venmas.nn.trained import is_trained, network_of_trained
 
 
@@ -169,6 +169,8 @@ def apply_network(network: Network | Any, inputs: Iterable[Scalar]) -> Vector:
     (`venmas.nn.trained`), which is read at each call.
     """
     trained = is_trained(network)
+    if isinstance(network, Recurrent):
+        raise ModelError(f"network {network.name!r} has a memory: system.recurrent(network, [x, y]) applies it")
     if not (trained or hasattr(network, "input_size")):
         raise ModelError(
             "apply_network(network, inputs) takes a network first, "

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from venmas.errors import InputError, NetworkError, ScenarioError
 from venmas.logic.linear import as_fraction, format_number
-from venmas.nn import Network, Normalization, load_network
+from venmas.nn import Network, Normalization, Recurrent, load_network, load_recurrent
 
 
 @dataclass(frozen=True)
@@ -180,19 +180,19 @@ class NetworkFolder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._loaded: dict[tuple[Path, str, tuple[str, ...], tuple[str, ...]], Network] = {}
+        self._recurrent: dict[tuple[Path, tuple[str, ...]], Recurrent] = {}
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files read so far."""
-        return tuple(dict.fromkeys(path for path, *_ in self._loaded))
+        return tuple(dict.fromkeys([*(key[0] for key in self._loaded), *(key[0] for key in self._recurrent)]))
 
     @property
     def digests(self) -> dict[str, str]:
         """Digests of the networks read so far, by file: they tell whether other weights were used."""
-        return {
-            ":".join([self.name_of(path), *outputs]): network.digest
-            for (path, _, outputs, _), network in self._loaded.items()
-        }
+        feed_forward = [(path, outputs, network.digest) for (path, _, outputs, _), network in self._loaded.items()]
+        recurrent = [(*key, network.digest) for key, network in self._recurrent.items()]
+        return {":".join([self.name_of(path), *outputs]): digest for path, outputs, digest in feed_forward + recurrent}
 
     def name_of(self, file: Path) -> str:
         """A file by its name in the folder, parts separated by slashes."""
@@ -210,19 +210,30 @@ class NetworkFolder:
         normalization, outputs, inputs: as `load_network` has them. Raises `NetworkError` when no file fits, when
         several fit one pattern, and for what `load_network` rejects.
         """
+        file = self._file(patterns)
+        named = [(given,) if isinstance(given, str) else tuple(given or ()) for given in (outputs, inputs)]
+        key = (file, str(normalization), named[0], named[1])
+        if key not in self._loaded:
+            self._loaded[key] = load_network(file, normalization=normalization, outputs=outputs, inputs=inputs)
+        return self._loaded[key]
+
+    def load_recurrent(self, *patterns: str, outputs: str | Sequence[str] | None = None) -> Recurrent:
+        """The network with memory in such a file, for `System.recurrent`; as `load`, by `load_recurrent`."""
+        file = self._file(patterns)
+        key = (file, (outputs,) if isinstance(outputs, str) else tuple(outputs or ()))
+        if key not in self._recurrent:
+            self._recurrent[key] = load_recurrent(file, outputs=outputs)
+        return self._recurrent[key]
+
+    def _file(self, patterns: Sequence[str]) -> Path:
+        """The file that fits the first of the patterns that any fits."""
         for pattern in patterns:
             found = self._fitting(pattern)
             if len(found) > 1:
                 names = ", ".join(str(f.relative_to(self.path)) for f in found[:4])
                 raise NetworkError(f"several files in {self.path} fit {pattern!r} ({names}): leave one there")
             if found:
-                named = [(given,) if isinstance(given, str) else tuple(given or ()) for given in (outputs, inputs)]
-                key = (found[0], str(normalization), named[0], named[1])
-                if key not in self._loaded:
-                    self._loaded[key] = load_network(
-                        found[0], normalization=normalization, outputs=outputs, inputs=inputs
-                    )
-                return self._loaded[key]
+                return found[0]
         if self.path.is_file():
             raise NetworkError(
                 f"the network file {self.path} has not the name that the scenario loads, {' or '.join(patterns)}: name "

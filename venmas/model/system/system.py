@@ -40,6 +40,7 @@ from venmas.model.system.declarations import KEYWORDS, declare, declare_noise
 from venmas.model.system.disturbances import ahead, check_undisturbed
 from venmas.model.system.initial import InitialSet, to_formula
 from venmas.model.system.memo import Memo
+from venmas.model.system.memory import at_first, remember
 from venmas.model.system.naming import missing, unnameable
 from venmas.model.system.parts import Agent as Agent
 from venmas.model.system.parts import Branch as Branch
@@ -49,11 +50,11 @@ from venmas.model.system.quantities import (
     check_initial_names,
     declare_measured,
     linearised,
-    unmeasured,
     with_quantities,
 )
 from venmas.model.system.validity import check_system, first_smooth
 from venmas.model.system.variables import Region, VariableDecl
+from venmas.nn.recurrent import Recurrent
 from venmas.runtime.display import Shown
 
 _Found = TypeVar("_Found")
@@ -81,6 +82,7 @@ class System(Shown):
         """Variables that are no part of the state: chosen anew in each step (`venmas.model.system.disturbances`)."""
         self.still: dict[str, Fraction] = {}  # disturbances of a single value: this number wherever they stand
         self.nodes_by_name: dict[str, Variable] = {}
+        self.memory: dict[str, Expr] = {}  # what each step sets variables of memory to (`venmas.model.system.memory`)
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
         self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
         self._named: set[str] = set()  # the branches
@@ -187,6 +189,13 @@ class System(Shown):
         self.agents.append(Agent(name, expr, read_unit(unit, what), read_labels(labels, what)))
         return expr
 
+    def recurrent(self, network: Recurrent, inputs: Iterable[Scalar], name: str = "", cell: object = 100) -> Vector:
+        """The outputs of a network with memory, which becomes variables ``h[1]``.. (``name_h[1]``..) of the system.
+
+        They are 0 at first unless initial sets name them. cell: the largest ``abs(c)`` of an LSTM. Raises `ModelError`.
+        """
+        return remember(self, network, inputs, name, cell)
+
     def flow(self, period: object, rates: Mapping[Variable, Scalar]) -> Motion:
         """A differential equation over one period, {variable: derivative}; its `end` is for the updates of a branch.
 
@@ -223,7 +232,7 @@ class System(Shown):
             if disturbance in found:
                 raise ModelError(f"{where} sets {disturbance!r}, which is a disturbance: every step has another one")
         found, guard = with_quantities(self, where, found, guard)
-        found = {**found, **{w: Drawn(w) for w in self.disturbances}}
+        found = {**self.memory, **found, **{w: Drawn(w) for w in self.disturbances}}
         self.branches.append(Branch(name, tuple(found.items()), guard))
 
     def initial(self, *conditions: Condition) -> None:
@@ -241,7 +250,7 @@ class System(Shown):
         condition = All(read_conditions(conditions, "the initial set"))
         check_initial_names(self, condition)
         check_undisturbed(self, condition, "the initial set")
-        return self.formula(All((*condition.operands, *unmeasured(self))), "the initial set")
+        return self.formula(All((*condition.operands, *at_first(self, condition))), "the initial set")
 
     @property
     def initial_condition(self) -> Formula:

@@ -1,0 +1,200 @@
+"""Networks with memory: recurrent cells (LSTM, GRU, RNN) in a chain with feed-forward networks.
+
+One step of a cell consists of affine layers with sigmoid or tanh units and of products of units, so it is written by
+networks and products, once, for whoever evaluates it (`Recurrent.step`): floats here, expressions of a system in
+`venmas.model.system.memory`. With x the input, h the hidden state, c the cell state, * by component:
+
+    RNN   h+ = tanh(W x + R h + b)
+    LSTM  c+ = f * c + i * g,  h+ = o * tanh(c+);  i, o, f = sigmoid(..), g = tanh(..)
+    GRU   h+ = n + z * (h - n);  z, r = sigmoid(..), n = tanh(W x + R (r * h) + b), or tanh(W x + b + r * (R h + b'))
+
+Source: the operators RNN, LSTM and GRU of ONNX, whose order of gates is kept: one; i, o, f, g; z, r, n.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from venmas.errors import NetworkError
+from venmas.nn.network import Activation, Array, Layer, Network
+
+Kind: TypeAlias = Literal["RNN", "GRU", "LSTM"]
+GATES: dict[str, int] = {"RNN": 1, "GRU": 3, "LSTM": 4}
+Apply: TypeAlias = Callable[..., Any]
+"""``apply(network, *parts)``: the outputs of a network for the parts of its input, one after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A recurrent cell of H units over n inputs; arrays are those of ONNX, of one direction.
+
+    weight: (gates H, n). recurrent: (gates H, H). biases: (gates H,), of inputs and of the recurrence, which add up.
+    after: of a GRU, is r applied after the matrix R (``linear_before_reset``), as torch and Keras do by default?
+    Raises `NetworkError` for shapes that do not fit together.
+    """
+
+    kind: Kind
+    weight: Array
+    recurrent: Array
+    biases: tuple[Array, Array]
+    after: bool = False
+
+    def __post_init__(self) -> None:
+        rows, units = self.weight.shape[0], self.recurrent.shape[-1]
+        shapes = [a.shape for a in (self.recurrent, *self.biases)]
+        if units < 1 or shapes != [(rows, units), (rows,), (rows,)] or rows != GATES[self.kind] * units:
+            raise NetworkError(f"the weights of a {self.kind} have the shapes {[self.weight.shape, *shapes]}")
+
+    @property
+    def units(self) -> int:
+        """Number of units, H."""
+        return int(self.recurrent.shape[1])
+
+    @property
+    def input_size(self) -> int:
+        """Number of inputs, n."""
+        return int(self.weight.shape[1])
+
+    @property
+    def output_size(self) -> int:
+        """Number of outputs, which are the hidden state."""
+        return self.units
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """The vectors of the memory, H numbers each: ``h``, and ``c`` of an LSTM."""
+        return ("h", "c") if self.kind == "LSTM" else ("h",)
+
+    @cached_property
+    def networks(self) -> tuple[Network, ...]:
+        """The gates with sigmoid units, if any, then the candidate, then what else a step needs."""
+        h, split = self.units, (len(self.weight) - self.units)
+        parts = self.weight, self.recurrent, *self.biases
+        weight, recurrent, bias, more = (part[split:] for part in parts)
+        plain, eye = np.zeros(h), np.eye(h)
+        made = []
+        if split:
+            first = [part[:split] for part in parts]
+            made.append(_layer("gates", "sigmoid", np.hstack(first[:2]), *first[2:]))
+        if self.after:
+            made.append(_layer("candidate", "tanh", np.hstack([weight, eye]), bias, plain))
+            made.append(_layer("past", "linear", recurrent, more, plain))
+        else:
+            made.append(_layer("candidate", "tanh", np.hstack([weight, recurrent]), bias, more))
+        if self.kind == "LSTM":
+            made.append(_layer("state", "tanh", eye, plain, plain))
+        return tuple(made)
+
+    def step(self, apply: Apply, x: Any, memory: Sequence[Any]) -> list[Any]:
+        """The memory after one step."""
+        h, n, networks = memory[0], self.units, self.networks
+        if self.kind == "RNN":
+            return [apply(networks[0], x, h)]
+        gates = apply(networks[0], x, h)
+        if self.kind == "LSTM":
+            i, o, f = gates[:n], gates[n : 2 * n], gates[2 * n :]
+            c = f * memory[1] + i * apply(networks[1], x, h)
+            return [o * apply(networks[2], c), c]
+        z, r = gates[:n], gates[n:]
+        new = apply(networks[1], x, r * (apply(networks[2], h) if self.after else h))
+        return [new + z * (h - new)]
+
+
+@dataclass(frozen=True, eq=False)
+class Recurrent:
+    """A chain of networks and cells, each of which takes what the one before gives; one cell at least.
+
+    name: of the file. source: where it was read from. Raises `NetworkError` where sizes do not fit together.
+    """
+
+    stages: tuple[Network | Cell, ...]
+    name: str = "network"
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.cells:
+            raise NetworkError(f"network {self.name!r} has no recurrent cell: read it with load_network")
+        for before, after in zip(self.stages, self.stages[1:], strict=False):
+            if before.output_size != after.input_size:
+                raise NetworkError(
+                    f"network {self.name!r}: a part takes {after.input_size} inputs, the one before it gives "
+                    f"{before.output_size}"
+                )
+
+    def __repr__(self) -> str:
+        kinds = "-".join(f"{cell.kind} {cell.units}" for cell in self.cells)
+        return f"Recurrent({self.name!r}, {self.input_size}-{kinds}-{self.output_size}, {self.digest[:12]})"
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells, in order."""
+        return tuple(stage for stage in self.stages if isinstance(stage, Cell))
+
+    @property
+    def input_size(self) -> int:
+        """Number of inputs of one step."""
+        return self.stages[0].input_size
+
+    @property
+    def output_size(self) -> int:
+        """Number of outputs of one step."""
+        return self.stages[-1].output_size
+
+    @property
+    def memory(self) -> tuple[tuple[str, int], ...]:
+        """Names and sizes of the vectors of the memory: ``h``, ``c``; of several cells ``h1``, ``c1``, ``h2``, .."""
+        several = len(self.cells) > 1
+        return tuple(
+            (f"{name}{k}" if several else name, cell.units)
+            for k, cell in enumerate(self.cells, 1)
+            for name in cell.memory
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Sha256 (hex) over all that is computed."""
+        sha = hashlib.sha256()
+        for stage in self.stages:
+            parts = (stage,) if isinstance(stage, Network) else stage.networks
+            sha.update(f"{'' if isinstance(stage, Network) else stage.kind + str(stage.after)};".encode())
+            sha.update("".join(network.digest for network in parts).encode())
+        return sha.hexdigest()
+
+    def step(self, apply: Apply, x: Any, memory: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """The outputs of one step, and the memory after it: vectors in the order of `memory`."""
+        after: list[Any] = []
+        for stage in self.stages:
+            if isinstance(stage, Network):
+                x = apply(stage, x)
+            else:
+                new = stage.step(apply, x, memory[len(after) :])
+                after, x = after + new, new[0]
+        return x, after
+
+    def evaluate(self, x: ArrayLike, memory: Sequence[ArrayLike] | None = None) -> tuple[Array, list[Array]]:
+        """One step in float64: (batch, in) or (in,) -> outputs, memory after it; without a memory, from zeros."""
+        inputs = np.asarray(x, dtype=np.float64).T
+        if memory is None:
+            memory = [np.zeros((*inputs.shape[1:], size)) for _, size in self.memory]
+        outputs, after = self.step(_floats, inputs, [np.asarray(part, dtype=np.float64).T for part in memory])
+        return outputs.T, [part.T for part in after]
+
+
+def _floats(network: Network, *parts: Array) -> Array:
+    return network.evaluate(np.concatenate(parts).T).T
+
+
+def _layer(name: str, activation: Activation, weight: Array, bias: Array, more: Array) -> Network:
+    """``activation(weight x + bias + more)``: a layer, or two where the sum of the biases is no float."""
+    total = bias + more
+    part = total - bias
+    if np.any((bias - (total - part)) + (more - part)):  # the error of the sum, exactly (Knuth)
+        return Network((Layer(weight, bias), Layer(np.eye(len(more)), more, activation)), name)
+    return Network((Layer(weight, total, activation),), name)
