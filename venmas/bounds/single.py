@@ -29,11 +29,13 @@ from venmas.nn import Layer, Network
 @dataclass(frozen=True, eq=False)
 class Deployed:
     """Over B boxes: real outputs in [low, high] (B, out), and how far float32 evaluations may be from them, error (B,
-    out): infinite where float32 may overflow, or the network has operations that runtimes evaluate in other ways."""
+    out): infinite where float32 may overflow, or the network has operations that runtimes evaluate in other ways.
+    influence (B, n): what each input adds to the range of the outputs."""
 
     low: Floats
     high: Floats
     error: Floats
+    influence: Floats
 
 
 def deployed(network: Network, low: Floats, high: Floats) -> Deployed:
@@ -59,7 +61,8 @@ def deployed(network: Network, low: Floats, high: Floats) -> Deployed:
             size = np.maximum(np.abs(lo), np.abs(hi))
     if network.float32_obstacle:
         error = np.full_like(error, np.inf)
-    return Deployed(lo, hi, np.where(np.isnan(error), np.inf, error))
+    influence = np.abs(z[:, 1 : 1 + low.shape[1]]).sum(2)
+    return Deployed(lo, hi, np.where(np.isnan(error), np.inf, error), influence)
 
 
 @dataclass(eq=False)

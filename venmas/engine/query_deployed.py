@@ -20,7 +20,7 @@ import numpy as np
 from venmas.budget import Budget, BudgetError
 from venmas.engine.query import QueryReport, check_sizes
 from venmas.engine.query_attack import attack
-from venmas.engine.query_cells import Cell, by_error, extent, halves, over
+from venmas.engine.query_cells import Cell, by_error, halves, over
 from venmas.engine.query_joint import check_networks, decide_joint
 from venmas.engine.query_products import outputs_of
 from venmas.engine.query_relaxed import as_float32
@@ -83,8 +83,7 @@ def decide_deployed(
 
 def _decide(run: _Deployed, budget: Budget, workers: int, progress: Callable[[QueryReport], None]) -> QueryReport:
     search = _Search(run, as_float32(run.query), budget, workers, progress)
-    cells = [(number, box) for number, case in enumerate(search.query.cases) for box in case.boxes]
-    whole = extent(cells)
+    cells = [Cell(number, box) for number, case in enumerate(search.query.cases) for box in case.boxes]
     for search.turn in range(_TURNS):
         kept: list[Cell] = []
         for group, errors in by_error(run.networks, cells, budget):
@@ -96,7 +95,7 @@ def _decide(run: _Deployed, budget: Budget, workers: int, progress: Callable[[Qu
                 f"outputs in float32 differ by at most {search.worst:.1e} where it matters, in any order of operations"
             )
             return QueryReport("unsat", basis=search.basis, notes=[note])
-        cells = halves(kept, whole)
+        cells = halves(kept)
         if len(cells) > _MOST:
             break
     return search.report
