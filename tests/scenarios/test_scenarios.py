@@ -31,7 +31,7 @@ def test_bundled_names():
     )
 
 
-@pytest.mark.parametrize("name", ["blocks", "cruise", "double_integrator", "frozenlake", "pendulum", "vcas"])
+@pytest.mark.parametrize("name", ["blocks", "cart", "cruise", "double_integrator", "frozenlake", "pendulum", "vcas"])
 def test_bundled_networks_and_properties(name):
     scenario = load_scenario(name)
     system = scenario.system()

@@ -22,6 +22,9 @@ from venmas.nn.recurrent import Recurrent
 if TYPE_CHECKING:
     from venmas.model.system.system import System
 
+_HIDDEN = Fraction(11, 10)
+"""A hidden state is within [-1, 1]; enclosures of units near the ends reach a little further."""
+
 
 def remember(system: System, network: Recurrent, observation: Iterable[Scalar], name: str, cell: object) -> Vector:
     """Declare the memory of a network, and return its outputs in a step (`System.recurrent`). Raises `ModelError`."""
@@ -37,7 +40,7 @@ def remember(system: System, network: Recurrent, observation: Iterable[Scalar], 
         raise ModelError(f"network {network.name!r} takes {network.input_size} inputs, got {len(seen)}; give each one")
     groups = []
     for label, size in network.memory:
-        limit = Fraction(1) if label.startswith("h") else read_end(cell, "the range of the cell state")
+        limit = _HIDDEN if label.startswith("h") else read_end(cell, "the range of the cell state")
         groups.append(system.reals(f"{name}_{label}" if name else label, size, -limit, limit))
     outputs, after = network.step(_applied, Vector(seen), groups)
     for group, new in zip(groups, after, strict=True):
