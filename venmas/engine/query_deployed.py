@@ -38,6 +38,8 @@ _SHARE, _FIRST = 0.25, 5.0
 """Part of the time left for a group of cells, twice as much at first; seconds where there is no limit."""
 _TURNS, _MOST = 40, 16384
 """How often cells are cut, and how many there are."""
+_FALL = 0.95
+"""What is left of the greatest error when every input was cut twice; else more cuts are in vain."""
 _CREDIT = 3
 """How often a group of cells is cut without closing any part."""
 _BASES = ("", "bounds", "exact", "solver")
@@ -84,9 +86,11 @@ def decide_deployed(
 def _decide(run: _Deployed, budget: Budget, workers: int, progress: Callable[[QueryReport], None]) -> QueryReport:
     search = _Search(run, as_float32(run.query), budget, workers, progress)
     cells = [Cell(number, box) for number, case in enumerate(search.query.cases) for box in case.boxes]
+    greatest: list[Fraction | float] = []
     for search.turn in range(_TURNS):
         kept: list[Cell] = []
         for group, errors in by_error(run.networks, cells, budget):
+            last = max(errors)
             kept += search.left(group, errors) if all(map(isfinite, errors)) else group
             if search.hit is not None:
                 return run.found(search.hit)
@@ -95,8 +99,9 @@ def _decide(run: _Deployed, budget: Budget, workers: int, progress: Callable[[Qu
                 f"outputs in float32 differ by at most {search.worst:.1e} where it matters, in any order of operations"
             )
             return QueryReport("unsat", basis=search.basis, notes=[note])
-        cells = halves(kept)
-        if len(cells) > _MOST:
+        cells, before = halves(kept), len(greatest) - 2 * len(search.query.cases[0].boxes[0]) - 2
+        greatest.append(last)
+        if len(cells) > _MOST or (before >= 0 and last > _FALL * greatest[before]):
             break
     return search.report
 
