@@ -10,12 +10,14 @@ Of the fixpoints over AX and EX (AX is true in a deadlock, EX false). X, S and T
     replace  S |- f[T];  T |- g                                                         S |- f[g]
     cases    S_i |- f for all i;  S |- S_1 | S_2 | ..                                   S |- f
     both     S |- f;  S |- g                                                            S |- f & g
+    constant S |- f[p];  S |- q, q about variables that no branch changes               S |- f[p & q]
 
 n >= 1, and the first of close, recur and stay is left out where X is S. Why they are sound: a state at step j < n of a
 run from S satisfies b, and its continuations are in S at step n or end, so that AG b follows by induction (close), and
 c within t + n + k steps of any state (recur). The states of E(b U^(n-1) S) that satisfy b, with S, are a set each state
 of which satisfies b and has a successor in the set, where the first step is one that is made (stay: coinduction). All
-operators are monotone (window, replace). `tests/checker/test_forever_rules.py` tries them on random graphs.
+operators are monotone (window, replace). What is about variables that no branch changes holds in all states of a run
+or in none (constant). `tests/checker/test_forever_rules.py` tries them on random graphs.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from venmas.checker.forever.sequents import Scope, Sequent, filled
+from venmas.checker.forever.sequents import Scope, Sequent, constant, constants, filled
 from venmas.checker.format.fields import Count, Limit, Number
 from venmas.checker.format.rule import Rule, rule
 from venmas.errors import FormulaError
@@ -280,3 +282,26 @@ class Both(Derived):
 
     def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, conjunction(scope.read(part) for part in self.parts))
+
+
+@rule("constant")
+@dataclass(frozen=True, slots=True)
+class Constant(Derived):
+    """What holds of variables that no branch changes holds along each run, in a context with ``here``."""
+
+    by: By
+    start: Name
+    context: str
+    left: str
+    still: str
+
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
+        still = scope.read(self.still)
+        if not constant(still, constants(scope.system)):
+            raise FormulaError(f"a branch may change what this is about: {self.still}"[:300])
+        left = filled(scope.context(self.context), scope.read(self.left))
+        return [Sequent(self.start, left), Sequent.of(self.start, still)]
+
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
+        both = conjunction([scope.read(self.left), scope.read(self.still)])
+        return Sequent(self.start, filled(scope.context(self.context), both))
