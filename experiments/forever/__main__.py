@@ -73,6 +73,8 @@ def settled(path: Path) -> str:
         match row.get("rule"):
             case "window" | "chain":
                 steps += row["within"]
+            case "arrive":
+                steps += row["steps"]
             case "recur":
                 steps += max(row["into"], row["again"]) + row["within"]
     return f"K = {steps}" if steps else ""

@@ -4,6 +4,7 @@ Of the fixpoints over AX and EX (AX is true in a deadlock, EX false). X, S and T
 
     window   S |- f[Q(b U^k c)]                                                         S |- f[Q(b U c)]
     chain    S |- Q(b U^k T);  T |- Q(b U c)                                            S |- Q(b U c)
+    arrive   S |- AX^n T;  T |- A(true U c)                                             S |- A(true U c)
     close    X |- AX^t S & AG[0,t-1] b;  S |- AX^n S & AG[0,n-1] b                      X |- AG b
     recur    X |- AX^t S;  S |- AX^n S;  S |- AF[0,k] c                                 X |- AG AF c
     stay     X |- E(b U^t S);  S |- b & EX E(b U^(n-1) S)                               X |- EG b
@@ -32,6 +33,7 @@ from venmas.checker.format.rule import Rule, rule
 from venmas.errors import FormulaError
 from venmas.logic import (
     EX,
+    TRUE,
     Finally,
     Formula,
     Globally,
@@ -162,6 +164,25 @@ class Chain(Derived):
 
     def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, until(self.quantifier, None, scope.read(self.left), scope.read(self.right)))
+
+
+@rule("arrive")
+@dataclass(frozen=True, slots=True)
+class Arrive(Derived):
+    """All runs are in a set after some steps, and from it an until holds in which all is allowed before."""
+
+    by: By
+    start: Name
+    set: Name
+    right: str
+    steps: Count
+
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
+        first = Sequent.of(self.start, into(self.steps, scope.states(self.set)))
+        return [first, Sequent.of(self.set, until("A", None, TRUE, scope.read(self.right)))]
+
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
+        return Sequent.of(self.start, until("A", None, TRUE, scope.read(self.right)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class Deriving:
         kept: Callable[[Formula], Iterator[Set]],
         budget: Budget,
         more: Callable[[], Iterator[Set]] = lambda: iter(()),
-        ladders: Callable[[Formula], Iterator[list[tuple[str, int]]]] = lambda _: iter(()),
+        ladders: Callable[[Formula], Iterator[tuple[int, list[tuple[str, int]]]]] = lambda _: iter(()),
     ) -> None:
         self.asking, self.initial, self._closed, self._kept, self.budget = asking, initial, closed, kept, budget
         self._more, self._ladders = more, ladders
@@ -225,35 +225,32 @@ class Deriving:
             opened = rules.Window((), start, around_it, letter, to_text(left), to_text(right), end, inner.start)
             for bounded, finish in self._within(start, put(formula, inner, within), around):
                 yield bounded, self._then(finish, opened)
-        if inner is formula and around is HOLE and letter == "A" and not inner.start:
-            yield from self._by_ladders(start, left, right)
+        if inner is formula and around is HOLE and letter == "A" and not inner.start and left is TRUE:
+            yield from self._by_ladders(start, right)
 
-    def _by_ladders(self, start: str, left: Formula, right: Formula) -> Iterator[tuple[Formula, Finish]]:
-        """An until of all runs by way of larger sets, which are reached within some steps."""
-        for ladder in self._ladders(right):
-            states = self.asking.sets[ladder[0][0]]
-            for k in self._doubled(start, lambda k: until("A", k, left, states)):  # noqa: B023
-                lead = until("A", k, left, states)
-                climbed = self._climbed(ladder, left, right)
-                if climbed is None:
-                    break
-                rule = rules.Chain((), start, ladder[0][0], "A", to_text(left), to_text(right), k)
+    def _by_ladders(self, start: str, right: Formula) -> Iterator[tuple[Formula, Finish]]:
+        """Steps after which all runs are in a set from which smaller and smaller ones lead to one that is asked for."""
+        for entry, ladder in self._ladders(right):
+            name = ladder[0][0]
+            lead = into(entry, self.asking.sets[name])
+            if self.asking.refuted(start, Sequent.of(start, lead).formula, self.initial):
+                continue
+            climbed = self._climbed(ladder, right)
+            if climbed is not None:
+                self.told.append(("within", f"{entry + sum(steps for _, steps in ladder)} steps"))
+                rule = rules.Arrive((), start, name, to_text(right), entry)
                 yield lead, lambda shown: Inferred(rule, (shown, climbed))  # noqa: B023
 
-    def _climbed(self, ladder: list[tuple[str, int]], left: Formula, right: Formula) -> Derivation | None:
-        """That an until of all runs holds in the first set of a ladder."""
-        known: Derivation | None = None
-        above, after = "", right
-        for name, steps in reversed(ladder):
-            shown = self.claim(name, until("A", steps, left, after))
-            if shown is None:
+    def _climbed(self, ladder: list[tuple[str, int]], right: Formula) -> Derivation | None:
+        """That all runs from the first set of a ladder come to the last one, the states asked for."""
+        above, text = ladder[-1][0], to_text(right)
+        now = self.claim(above, until("A", 0, TRUE, right))
+        known = None if now is None else Inferred(rules.Window((), above, "here", "A", "true", text, 0), (now,))
+        for name, steps in reversed(ladder[:-1]):
+            shown = None if known is None else self.claim(name, into(steps, self.asking.sets[above]))
+            if known is None or shown is None:
                 return None
-            texts = to_text(left), to_text(right)
-            if known is None:
-                known = Inferred(rules.Window((), name, "here", "A", *texts, steps), (shown,))
-            else:
-                known = Inferred(rules.Chain((), name, above, "A", *texts, steps), (shown, known))
-            above, after = name, self.asking.sets[name]
+            known, above = Inferred(rules.Arrive((), name, above, text, steps), (shown, known)), name
         return known
 
     def _then(self, finish: Finish, rule: Derived, *others: Derivation) -> Finish:

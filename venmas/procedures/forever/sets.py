@@ -145,19 +145,17 @@ class Sets:
             self._asking.samples.add(named.name, one.points)
             yield replace(named, states=one.states)
 
-    def ladders(self, states: Formula) -> Iterator[list[tuple[str, int]]]:
-        """Ways into a set of these, by larger ones, each with the steps from it to the next one."""
+    def ladders(self, states: Formula) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+        """Ways into a set of these: steps into a first one, and from each the steps to the next, the last the set."""
         name = next((n for n, known in self._asking.sets.items() if known is states), "")
         if name not in self._boxes or self._settling is None:
             return
-        for first in self._boxes.values():
-            if first is self._boxes[name]:
-                return
-            found = self._settling.ladder(first, self._boxes[name])
-            for one, _ in found:
-                self._asking.samples.add(self._asking.named(one.states), one.points)
-            if found:
-                yield [(self._asking.named(one.states), steps) for one, steps in found]
+        yield self._boxes[name].into, [(name, 0)]
+        for first in reversed(list(self._boxes.values())):
+            if first.into < self._boxes[name].into and (found := self._settling.ladder(first, self._boxes[name])):
+                for one, _ in found:
+                    self._asking.samples.add(self._asking.named(one.states), one.points)
+                yield first.into, [*((self._asking.named(one.states), steps) for one, steps in found), (name, 0)]
 
     def _plain(self) -> Iterable[Set]:
         """States that the formula and the propositions describe, the whole box last."""

@@ -32,7 +32,7 @@ from venmas.procedures.kinduction.sets import rounded
 
 _STEPS = 200
 """Of the sampled runs."""
-_ENTRIES = (5, 10, 20, 40, 80, 150)
+_ENTRIES = (5, 10, 20, 28, 40, 56, 80, 110, 150)
 _WIDER, _INSIDE = 1.2, 0.9
 """How much wider sets are than what is in them, and the part of one in which its samples have to be again."""
 _SMALLEST = 1e-3
@@ -41,8 +41,8 @@ _NOISE = 1.5
 """The least width of a set, in terms of how far noise brings runs from the middle."""
 _AGAIN = 64
 _POINTS = 192
-_RUNG, _SMALLER, _RUNGS = 10, 0.8, 24
-"""Of a ladder: least steps between two sets, how much smaller the next one is in some variable, most sets."""
+_RUNG, _SMALLER, _RUNGS = 10, 0.5, 12
+"""Of a ladder: least steps between two sets, how much smaller the next one is in each variable, most sets."""
 _DIFFERENCE = 1e-4
 
 
@@ -125,9 +125,9 @@ class Settling:
                 if (offsets <= _INSIDE * last.radii).all():
                     return [*found, (at, step)]
                 radii = np.maximum(_WIDER * offsets, last.radii)
-                if step >= _RUNG and (radii <= at.radii).all() and (radii <= _SMALLER * at.radii).any():
+                if step >= _RUNG and ((radii <= _SMALLER * at.radii) | (radii <= last.radii)).all():
                     break
-            else:
+            if not ((radii <= _INSIDE * at.radii) | (radii <= last.radii)).all():
                 return []
             found.append((at, step))
             at = Settled(self._formula(radii), 0, 0, self._points(radii), radii)

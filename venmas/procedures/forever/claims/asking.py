@@ -22,7 +22,7 @@ from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred
 from venmas.procedures.forever.claims.samples import Samples
 from venmas.question import Question, chosen_for, staying
 
-_LONG = 10
+_LONG = 5
 """Steps from which on the proof that was found is to be written down, as none in rationals would be."""
 _OPEN = Unknown(Reason.OPEN, "")
 Decide = Callable[[Question, Budget], Answer]
