@@ -220,13 +220,13 @@ class Deriving:
             return Until(inner.quantifier, inner.start, inner.start + k, left, right)
 
         whole = inner is formula and around is HOLE and not is_temporal(right)
+        if whole and letter == "A" and not inner.start and left is TRUE:
+            yield from self._by_ladders(start, right)
         for k in self._doubled(start if whole else "", windowed):
             within, end = windowed(k), inner.start + k
             opened = rules.Window((), start, around_it, letter, to_text(left), to_text(right), end, inner.start)
             for bounded, finish in self._within(start, put(formula, inner, within), around):
                 yield bounded, self._then(finish, opened)
-        if inner is formula and around is HOLE and letter == "A" and not inner.start and left is TRUE:
-            yield from self._by_ladders(start, right)
 
     def _by_ladders(self, start: str, right: Formula) -> Iterator[tuple[Formula, Finish]]:
         """Steps after which all runs are in a set from which smaller and smaller ones lead to one that is asked for."""
