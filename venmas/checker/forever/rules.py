@@ -308,7 +308,7 @@ class Both(Derived):
 @rule("constant")
 @dataclass(frozen=True, slots=True)
 class Constant(Derived):
-    """What holds of variables that no branch changes holds along each run, in a context with ``here``."""
+    """Conditions on variables that no branch changes hold along each run, in a context with ``here``."""
 
     by: By
     start: Name

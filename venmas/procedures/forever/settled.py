@@ -86,7 +86,7 @@ class Settling:
 
     @cached_property
     def _middle(self) -> Floats:
-        """Where late states stand, (moving variables,)."""
+        """The middle of late states, (moving variables,)."""
         last = self._layers[-1][:, self._moving]
         return np.asarray((last.min(0) + last.max(0)) / 2)
 
@@ -135,7 +135,7 @@ class Settling:
 
     @cached_property
     def _gusts(self) -> Floats:
-        """How far noise brings runs from the middle, by moving variable, as far as a step is linear."""
+        """The distance from the middle that noise brings about, by moving variable, as far as a step is linear."""
         noise = [self._names.index(n) for n in self._system.disturbances]
         if not noise:
             return np.zeros(len(self._moving))
