@@ -138,8 +138,8 @@ class Sets:
         if self._settling is None:
             return
         with np.errstate(all="ignore"):
-            found = list(self._settling.sets())
-        for one in found:
+            boxes = list(self._settling.sets())
+        for one in boxes:
             named = self._named(one.states, one.into, one.again)
             self._boxes[named.name] = one
             self._asking.samples.add(named.name, one.points)
@@ -152,10 +152,10 @@ class Sets:
             return
         yield self._boxes[name].into, [(name, 0)]
         for first in reversed(list(self._boxes.values())):
-            if first.into < self._boxes[name].into and (found := self._settling.ladder(first, self._boxes[name])):
-                for one, _ in found:
+            if first.into < self._boxes[name].into and (rungs := self._settling.ladder(first, self._boxes[name])):
+                for one, _ in rungs:
                     self._asking.samples.add(self._asking.named(one.states), one.points)
-                yield first.into, [*((self._asking.named(one.states), steps) for one, steps in found), (name, 0)]
+                yield first.into, [*((self._asking.named(one.states), steps) for one, steps in rungs), (name, 0)]
 
     def _plain(self) -> Iterable[Set]:
         """States that the formula and the propositions describe, the whole box last."""

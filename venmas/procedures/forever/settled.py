@@ -76,13 +76,13 @@ class Settling:
     @cached_property
     def _layers(self) -> list[Floats]:
         """States of sampled runs after 0, 1, .. steps; none where one leaves the box."""
-        found: list[Floats] = []
+        kept: list[Floats] = []
         for states, left in self._runs.layers(_STEPS):
             self._tick()
             if left or not len(states) or not np.isfinite(states).all():
                 return []
-            found.append(states)
-        return found
+            kept.append(states)
+        return kept
 
     @cached_property
     def _middle(self) -> Floats:
@@ -112,9 +112,9 @@ class Settling:
 
     def ladder(self, first: Settled, last: Settled) -> list[tuple[Settled, int]]:
         """Smaller and smaller sets between two, each with the steps to the next one; empty where they end too soon."""
-        found: list[tuple[Settled, int]] = []
+        kept: list[tuple[Settled, int]] = []
         at = first
-        while len(found) < _RUNGS:
+        while len(kept) < _RUNGS:
             states = at.points
             for step in range(1, _AGAIN + 1):
                 self._tick()
@@ -123,13 +123,13 @@ class Settling:
                     return []
                 offsets = self._offsets(states)
                 if (offsets <= _INSIDE * last.radii).all():
-                    return [*found, (at, step)]
+                    return [*kept, (at, step)]
                 radii = np.maximum(_WIDER * offsets, last.radii)
                 if step >= _RUNG and ((radii <= _SMALLER * at.radii) | (radii <= last.radii)).all():
                     break
             if not ((radii <= _INSIDE * at.radii) | (radii <= last.radii)).all():
                 return []
-            found.append((at, step))
+            kept.append((at, step))
             at = Settled(self._formula(radii), 0, 0, self._points(radii), radii)
         return []
 

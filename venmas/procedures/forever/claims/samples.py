@@ -77,10 +77,10 @@ class _Truth:
 
     def at(self, node: Formula, step: int) -> Bools:
         """Truth in the states after so many steps, (B,)."""
-        found = self._known.get((node, step))
-        if found is None:
-            found = self._known[node, step] = self._compute(node, step)
-        return found
+        truth = self._known.get((node, step))
+        if truth is None:
+            truth = self._known[node, step] = self._compute(node, step)
+        return truth
 
     def _compute(self, node: Formula, step: int) -> Bools:
         states = self._layers[step]
