@@ -7,12 +7,15 @@ are of one process, proofs and their check apart. Exit status 1 where an answer 
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.forever.real import REAL, Make
 from experiments.forever.systems import QUESTIONS, SYSTEMS
 from venmas import verify
 from venmas.checker.file import check_certificate
@@ -40,18 +43,18 @@ class Cell:
         return f"{self.verdict:10} {self.by:18} {shown:6} {self.seconds:6.2f} s  {proof}{self.why}"
 
 
-def ask(name: str, text: str, timeout: float, folder: Path) -> Cell:
+def ask(make: Make, text: str, timeout: float, folder: Path) -> Cell:
     """The answer to a question, shown where that can be done."""
     path, begun = folder / "proof.gz", time.process_time()
     path.unlink(missing_ok=True)
     try:
-        report = verify(SYSTEMS[name](), text, timeout=timeout, certificate=path)
+        report = verify(make(), text, timeout=timeout, certificate=path)
     except VenmasError as error:
         return Cell("refused", "", False, time.process_time() - begun, 0, 0.0, str(error)[:150])
     seconds, by = time.process_time() - begun, report.decided_by or ""
     if report.violated:
         if report.lasso is not None:
-            replayed = replay_run(report.to_json(), SYSTEMS[name]()) == report.lasso
+            replayed = replay_run(report.to_json(), make()) == report.lasso
         else:
             replayed = report.replay is not None and report.replay.confirmed
         return Cell("violated", by, replayed, seconds, 0, 0.0, "" if replayed else "no replay")
@@ -59,8 +62,36 @@ def ask(name: str, text: str, timeout: float, folder: Path) -> Cell:
         why = report.message if not report.satisfied else "; ".join(report.notes)
         return Cell(str(report.verdict), by, False, seconds, 0, 0.0, why[:150])
     begun = time.process_time()
-    check_certificate(path, SYSTEMS[name]())
+    check_certificate(path, make())
     return Cell("satisfied", by, True, seconds, path.stat().st_size, time.process_time() - begun, "")
+
+
+def settled(path: Path) -> str:
+    """The steps after which a derivation says that it holds: of its windows, and of the sets that runs are in again."""
+    steps = 0
+    for row in map(json.loads, gzip.decompress(path.read_bytes()).splitlines() if path.exists() else ()):
+        match row.get("rule"):
+            case "window" | "chain":
+                steps += row["within"]
+            case "arrive":
+                steps += row["steps"]
+            case "recur":
+                steps += max(row["into"], row["again"]) + row["within"]
+    return f"K = {steps}" if steps else ""
+
+
+def real(timeout: float, names: list[str]) -> int:
+    """Ask of the loops that settle; status 1 where one is not settled with a certificate."""
+    missing = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            make, texts = REAL[name]
+            for text in texts:
+                cell = ask(make, text, timeout, Path(folder))
+                missing += not cell.shown
+                print(f"{name:14} {text:34} {settled(Path(folder) / 'proof.gz'):8} {cell}", flush=True)
+    print(f"not settled: {missing}")
+    return min(missing, 1)
 
 
 def main() -> int:
@@ -68,14 +99,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--timeout", type=float, default=10.0, metavar="S", help="of a question")
     parser.add_argument("--kinds", nargs="*", choices=tuple(QUESTIONS), default=list(QUESTIONS)[:3])
-    parser.add_argument("--only", nargs="*", choices=tuple(SYSTEMS), metavar="NAME", help="systems")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="systems")
+    parser.add_argument("--real", action="store_true", help="loops that settle, all satisfied, instead; K as proved")
     options = parser.parse_args()
     done: dict[tuple[str, str], list[Cell]] = {}
+    if options.real:
+        return real(options.timeout, options.only or list(REAL))
     with tempfile.TemporaryDirectory() as folder:
-        for name in SYSTEMS:
-            for kind in options.kinds if name in (options.only or SYSTEMS) else ():
+        for name in options.only or SYSTEMS:
+            for kind in options.kinds:
                 for text in QUESTIONS[kind]:
-                    cell = ask(name, text, options.timeout, Path(folder))
+                    cell = ask(SYSTEMS[name], text, options.timeout, Path(folder))
                     done.setdefault((name, kind), []).append(cell)
                     print(f"{name:14} {text:16} {cell}", flush=True)
     for (name, kind), cells in done.items():

@@ -27,6 +27,7 @@ PROVED: dict[str, tuple[Callable[[], System], str]] = {
     "stay": (loops.thermostat, "EG t >= 17"),
     "noise": (lambda: loops.thermostat(HALF), "AF AG warm"),
     "smooth": (loops.smooth, "AF AG near"),
+    "settled": (loops.drawn_to_parameter, "AF AG near"),
     "cells": (loops.thermostat, "EG EF low"),
     "cells, noise": (lambda: loops.thermostat(HALF), "EG EF low"),
 }
@@ -65,7 +66,18 @@ def test_no_number_name_or_premise_can_be_changed(stored: dict[str, list[dict[st
     rows, make = stored[name], PROVED[name][0]
     tried = 0
     for place, row in enumerate(rows):
-        if row.get("rule") not in ("close", "recur", "stay", "window", "replace", "chain", "both", "cells"):
+        if row.get("rule") not in (
+            "close",
+            "recur",
+            "stay",
+            "window",
+            "replace",
+            "chain",
+            "both",
+            "cells",
+            "arrive",
+            "constant",
+        ):
             continue
         for key, value in row.items():
             others: list[Any] = []
@@ -77,7 +89,7 @@ def test_no_number_name_or_premise_can_be_changed(stored: dict[str, list[dict[st
                 others = [value[::-1], [0] * len(value), value[:-1], [*value, 0], [99] * len(value)]
             elif key == "quantifier":
                 others = ["E" if value == "A" else "A"]
-            elif key in ("holds", "right", "left"):
+            elif key in ("holds", "right", "left", "still"):
                 others = ["true", "t > 99", f"!({value})"]
             elif key == "context":
                 others = ["here | true", "AG here", "!here"]

@@ -12,7 +12,19 @@ from random import Random
 
 import pytest
 
-from venmas.checker.forever.rules import Both, Cases, Chain, Close, Derived, Recur, Replace, Stay, Window
+from venmas.checker.forever.rules import (
+    Arrive,
+    Both,
+    Cases,
+    Chain,
+    Close,
+    Constant,
+    Derived,
+    Recur,
+    Replace,
+    Stay,
+    Window,
+)
 from venmas.checker.forever.sequents import INIT, Scope, Sequent
 from venmas.errors import FormulaError
 from venmas.logic import (
@@ -66,7 +78,7 @@ def evaluate(core: Formula, graph: Graph) -> States:
         case Top() | Bottom():
             return every if isinstance(core, Top) else frozenset()
         case Atom(comparison):
-            return frozenset(s for s in every if comparison.holds({"s": Fraction(s)}))
+            return frozenset(s for s in every if comparison.holds({"s": Fraction(s), "k": Fraction(s % 2)}))
         case And(parts):
             return frozenset.intersection(*(evaluate(part, graph) for part in parts))
         case Or(parts):
@@ -90,7 +102,7 @@ def _rule(rng: Random, texts: list[str]) -> Derived:
     n, t, k = rng.randint(1, 3), rng.randint(0, 3), rng.randint(0, 3)
     b, c = texts[0], rng.choice((texts[1], f"AF^2 ({texts[1]})", f"EF ({texts[1]})", f"EX ({texts[1]})"))
     context = rng.choice(("here", "AG here", "EF here", "AX here", f"({b}) | EX here", f"A(({b}) U here)"))
-    match rng.randrange(8):
+    match rng.randrange(9):
         case 0:
             return Window((0,), start, context, q, b, c, max(k, n - 1), rng.randint(0, n - 1))
         case 1:
@@ -105,6 +117,8 @@ def _rule(rng: Random, texts: list[str]) -> Derived:
             return Replace((0, 1), start, context, "S", c)
         case 6:
             return Cases((0, 1, 2), start, ("S", "T"), c)
+        case 7:
+            return Arrive((0, 1), start, "S", c, t)
         case _:
             return Both((0, 1), start, (b, c))
 
@@ -124,7 +138,28 @@ def test_true_premises_have_true_conclusions() -> None:
         if all(map(true, stated.needs(scope))):
             seen[stated.name] += 1
             assert true(stated.shows(scope)), (stated, graph)
-    assert len(seen) == 8 and min(seen.values()) >= 50, seen
+    assert len(seen) == 9 and min(seen.values()) >= 50, seen
+
+
+def test_what_no_branch_changes_holds_along_runs() -> None:
+    """Graphs whose edges keep the parity k of a state."""
+    rng, system, seen = Random(3), _system(), Counter[bool]()
+    s, _ = system["s"], system.integer("k", 0, 1)
+    system.branch("go", s=s)
+    contexts = ("AX here", "EF here", "AG here", "s <= 2 | EX here", "A(s <= 3 U here)", "EG here")
+    for _ in range(3000):
+        graph = [[t for t in after if t % 2 == at % 2] for at, after in enumerate(_graph(rng))]
+        scope = Scope.of(system, {"S": _set(rng, system)[1]})
+        rule = Constant((0, 1), "S", rng.choice(contexts), _set(rng, system)[0], f"k == {rng.randint(0, 1)}")
+        states = evaluate(fixpoints(scope.states("S")), graph)
+        if all(states <= evaluate(needed.formula, graph) for needed in rule.needs(scope)):
+            seen[True] += 1
+            assert states <= evaluate(rule.shows(scope).formula, graph), (rule, graph)
+    assert seen[True] > 50
+    scope = Scope.of(system, {"S": _set(rng, system)[1]})
+    for still in ("s == 1", "k == 1 | s == 0", "AX k == 1", "true U^1 k == 1", "k + s <= 2"):
+        with pytest.raises(FormulaError):
+            Constant((0, 1), "S", "AX here", "s == 1", still).needs(scope)
 
 
 def test_tempting_forms_are_not_rules() -> None:

@@ -107,3 +107,13 @@ def slow_turn() -> System:
     system.branch("go", {x: c * x - s * y + push, y: s * x + c * y})
     system.initial(x >= HALF, x <= 1, y >= HALF, y <= 1)
     return system
+
+
+def drawn_to_parameter() -> System:
+    """A state that is drawn to a parameter, a twentieth of the way in each step."""
+    system = System("drawn")
+    t, k = system.real("t", -100, 100), system.real("k", -100, 100)
+    system.branch("go", t=t * Fraction(19, 20) + k / 20)
+    system.initial(t >= 60, t <= 80, k >= 1, k <= Fraction(6, 5))
+    system.proposition("near", t <= 2)
+    return system

@@ -4,18 +4,21 @@ Of the fixpoints over AX and EX (AX is true in a deadlock, EX false). X, S and T
 
     window   S |- f[Q(b U^k c)]                                                         S |- f[Q(b U c)]
     chain    S |- Q(b U^k T);  T |- Q(b U c)                                            S |- Q(b U c)
+    arrive   S |- AX^n T;  T |- A(true U c)                                             S |- A(true U c)
     close    X |- AX^t S & AG[0,t-1] b;  S |- AX^n S & AG[0,n-1] b                      X |- AG b
     recur    X |- AX^t S;  S |- AX^n S;  S |- AF[0,k] c                                 X |- AG AF c
     stay     X |- E(b U^t S);  S |- b & EX E(b U^(n-1) S)                               X |- EG b
     replace  S |- f[T];  T |- g                                                         S |- f[g]
     cases    S_i |- f for all i;  S |- S_1 | S_2 | ..                                   S |- f
     both     S |- f;  S |- g                                                            S |- f & g
+    constant S |- f[p];  S |- q, q about variables that no branch changes               S |- f[p & q]
 
 n >= 1, and the first of close, recur and stay is left out where X is S. Why they are sound: a state at step j < n of a
 run from S satisfies b, and its continuations are in S at step n or end, so that AG b follows by induction (close), and
 c within t + n + k steps of any state (recur). The states of E(b U^(n-1) S) that satisfy b, with S, are a set each state
 of which satisfies b and has a successor in the set, where the first step is one that is made (stay: coinduction). All
-operators are monotone (window, replace). `tests/checker/test_forever_rules.py` tries them on random graphs.
+operators are monotone (window, replace). What is about variables that no branch changes holds in all states of a run
+or in none (constant). `tests/checker/test_forever_rules.py` tries them on random graphs.
 """
 
 from __future__ import annotations
@@ -24,12 +27,13 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from venmas.checker.forever.sequents import Scope, Sequent, filled
+from venmas.checker.forever.sequents import Scope, Sequent, constant, constants, filled
 from venmas.checker.format.fields import Count, Limit, Number
 from venmas.checker.format.rule import Rule, rule
 from venmas.errors import FormulaError
 from venmas.logic import (
     EX,
+    TRUE,
     Finally,
     Formula,
     Globally,
@@ -162,6 +166,25 @@ class Chain(Derived):
         return Sequent.of(self.start, until(self.quantifier, None, scope.read(self.left), scope.read(self.right)))
 
 
+@rule("arrive")
+@dataclass(frozen=True, slots=True)
+class Arrive(Derived):
+    """All runs are in a set after some steps, and from it an until holds in which all is allowed before."""
+
+    by: By
+    start: Name
+    set: Name
+    right: str
+    steps: Count
+
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
+        first = Sequent.of(self.start, into(self.steps, scope.states(self.set)))
+        return [first, Sequent.of(self.set, until("A", None, TRUE, scope.read(self.right)))]
+
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
+        return Sequent.of(self.start, until("A", None, TRUE, scope.read(self.right)))
+
+
 @dataclass(frozen=True, slots=True)
 class Returning(Derived):
     """Base of the rules about a set in which runs are after `into` steps, and from it again after `again` steps."""
@@ -280,3 +303,26 @@ class Both(Derived):
 
     def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, conjunction(scope.read(part) for part in self.parts))
+
+
+@rule("constant")
+@dataclass(frozen=True, slots=True)
+class Constant(Derived):
+    """Conditions on variables that no branch changes hold along each run, in a context with ``here``."""
+
+    by: By
+    start: Name
+    context: str
+    left: str
+    still: str
+
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
+        still = scope.read(self.still)
+        if not constant(still, constants(scope.system)):
+            raise FormulaError(f"a branch may change what this is about: {self.still}"[:300])
+        left = filled(scope.context(self.context), scope.read(self.left))
+        return [Sequent(self.start, left), Sequent.of(self.start, still)]
+
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
+        both = conjunction([scope.read(self.left), scope.read(self.still)])
+        return Sequent(self.start, filled(scope.context(self.context), both))

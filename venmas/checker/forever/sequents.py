@@ -22,6 +22,7 @@ from venmas.logic import (
     Atom,
     Fixpoint,
     Formula,
+    Not,
     Or,
     Quantifier,
     Vocabulary,
@@ -100,6 +101,22 @@ class Scope:
     def starting(self, name: str) -> System:
         """The system with the states of a set as initial states."""
         return self.system if name == INIT else self.system.starting(self.states(name))
+
+
+def constants(system: System) -> frozenset[str]:
+    """Variables that no branch changes; disturbances are drawn anew in each step, and quantities are measured."""
+    changed = {name for branch in system.branches for name, _ in branch.updates}
+    return frozenset(system.variables) - changed - frozenset(system.disturbances) - frozenset(system.quantities)
+
+
+def constant(states: Formula, names: frozenset[str]) -> bool:
+    """Is a formula one about single states, in which these variables alone occur?"""
+    if is_temporal(states):
+        return False
+    return all(
+        part.comparison.expr.variables <= names if isinstance(part, Atom) else isinstance(part, And | Or | Not)
+        for part in subformulas(states)
+    )
 
 
 def existential(formula: Formula) -> bool:

@@ -23,7 +23,7 @@ from itertools import chain
 from venmas.budget import Budget
 from venmas.checker.forever import rules
 from venmas.checker.forever.rules import Derived, Letter, along, into, round_, until
-from venmas.checker.forever.sequents import HOLE
+from venmas.checker.forever.sequents import HOLE, Sequent
 from venmas.logic import (
     AX,
     EX,
@@ -47,6 +47,7 @@ from venmas.logic.formula import Window
 from venmas.logic.printing import to_text
 from venmas.model.system.system import System
 from venmas.procedures.forever.claims.asking import Asking
+from venmas.procedures.forever.claims.contexts import context, made, put
 from venmas.procedures.forever.claims.proof import Derivation, Inferred
 
 MOST_STEPS = 64
@@ -71,7 +72,7 @@ class Deriving:
     """Derivations about the states of `initial`, a system that differs from that of `asking` in its initial states.
 
     closed: sets that may close, the most promising first, and `more` of them; kept: sets in which a run may stay where
-    a formula holds.
+    a formula holds; ladders: larger and larger sets by way of which runs come into a set.
     """
 
     def __init__(
@@ -82,9 +83,10 @@ class Deriving:
         kept: Callable[[Formula], Iterator[Set]],
         budget: Budget,
         more: Callable[[], Iterator[Set]] = lambda: iter(()),
+        ladders: Callable[[Formula], Iterator[tuple[int, list[tuple[str, int]]]]] = lambda _: iter(()),
     ) -> None:
         self.asking, self.initial, self._closed, self._kept, self.budget = asking, initial, closed, kept, budget
-        self._more = more
+        self._more, self._ladders = more, ladders
         self.told: list[tuple[str, str]] = []
 
     def claim(self, start: str, formula: Formula) -> Derivation | None:
@@ -155,7 +157,7 @@ class Deriving:
 
     def _recur(self, start: str, holds: Formula) -> Derivation | None:
         for one, steps, shown in self._entered(start):
-            for k in self._doubled():
+            for k in self._doubled(one.name, lambda k: Finally(Quantifier.ALL, 0, k, holds)):
                 soon = self.claim(one.name, Finally(Quantifier.ALL, 0, k, holds))
                 if soon is not None:
                     self._tell(f"at least every {max(steps, one.again) + k} steps", one)
@@ -204,21 +206,52 @@ class Deriving:
             return
         inner = next(node for node in subformulas(formula) if _open_until(node) and node.horizon is None)
         assert isinstance(inner, Window)
-        context = to_text(_put(around, HOLE, _put(formula, inner, HOLE))).replace('"@here" >= 1', "here")
+        around_it = context(put(around, HOLE, put(formula, inner, HOLE)), HOLE)
         if isinstance(inner, Globally):
             for name, states, shown in self._satisfying(inner):
-                put = rules.Replace((), start, context, name, to_text(inner))
-                for bounded, finish in self._within(start, _put(formula, inner, states), around):
-                    yield bounded, self._then(finish, put, shown)
+                replaced = rules.Replace((), start, around_it, name, to_text(inner))
+                for bounded, finish in self._within(start, put(formula, inner, states), around):
+                    yield bounded, self._then(finish, replaced, shown)
             return
         letter: Letter = "A" if inner.quantifier is Quantifier.ALL else "E"
         left, right = inner.left if isinstance(inner, Until) else TRUE, inner.children[-1]
-        for k in self._doubled():
-            end = inner.start + k
-            within = Until(inner.quantifier, inner.start, end, left, right)
-            opened = rules.Window((), start, context, letter, to_text(left), to_text(right), end, inner.start)
-            for bounded, finish in self._within(start, _put(formula, inner, within), around):
+
+        def windowed(k: int) -> Until:
+            return Until(inner.quantifier, inner.start, inner.start + k, left, right)
+
+        whole = inner is formula and around is HOLE and not is_temporal(right)
+        if whole and letter == "A" and not inner.start and left is TRUE:
+            yield from self._by_ladders(start, right)
+        for k in self._doubled(start if whole else "", windowed):
+            within, end = windowed(k), inner.start + k
+            opened = rules.Window((), start, around_it, letter, to_text(left), to_text(right), end, inner.start)
+            for bounded, finish in self._within(start, put(formula, inner, within), around):
                 yield bounded, self._then(finish, opened)
+
+    def _by_ladders(self, start: str, right: Formula) -> Iterator[tuple[Formula, Finish]]:
+        """Steps after which all runs are in a set from which smaller and smaller ones lead to one that is asked for."""
+        for entry, ladder in self._ladders(right):
+            name = ladder[0][0]
+            lead = into(entry, self.asking.sets[name])
+            if self.asking.refuted(start, Sequent.of(start, lead).formula, self.initial):
+                continue
+            climbed = self._climbed(ladder, right)
+            if climbed is not None:
+                self.told.append(("within", f"{entry + sum(steps for _, steps in ladder)} steps"))
+                rule = rules.Arrive((), start, name, to_text(right), entry)
+                yield lead, lambda shown: Inferred(rule, (shown, climbed))  # noqa: B023
+
+    def _climbed(self, ladder: list[tuple[str, int]], right: Formula) -> Derivation | None:
+        """That all runs from the first set of a ladder come to the last one, the states asked for."""
+        above, text = ladder[-1][0], to_text(right)
+        now = self.claim(above, until("A", 0, TRUE, right))
+        known = None if now is None else Inferred(rules.Window((), above, "here", "A", "true", text, 0), (now,))
+        for name, steps in reversed(ladder[:-1]):
+            shown = None if known is None else self.claim(name, into(steps, self.asking.sets[above]))
+            if known is None or shown is None:
+                return None
+            known, above = Inferred(rules.Arrive((), name, above, text, steps), (shown, known)), name
+        return known
 
     def _then(self, finish: Finish, rule: Derived, *others: Derivation) -> Finish:
         """Parts that finish, and then a rule."""
@@ -241,9 +274,10 @@ class Deriving:
                     yield one.name, one.states, shown
             return
         for one in chain(self._closed(), self._more()):
-            part = conjunction([one.states, always.operand]) if not is_temporal(always.operand) else one.states
+            part = conjunction([always.operand, one.states]) if not is_temporal(always.operand) else one.states
             for states in dict.fromkeys((one.states, part)):
                 name = self.asking.named(states)
+                self.asking.samples.part(name, one.name, states)
                 back = self.claim(name, along(one.again, states, always.operand))
                 if back is not None:
                     rule = rules.Close((), name, name, 0, one.again, to_text(always.operand))
@@ -257,11 +291,14 @@ class Deriving:
             return None
         return Inferred(rules.Stay((), one.name, one.name, 0, back[1], to_text(always.operand)), (back[0],))
 
-    def _doubled(self) -> Iterator[int]:
-        """Steps of windows, as long as none was late."""
-        steps, late = 1, self.asking.late
-        while steps <= self.asking.steps and self.asking.late == late:
-            yield steps
+    def _doubled(self, start: str, formula: Callable[[int], Formula]) -> Iterator[int]:
+        """Steps of windows, as long as none was late, that no samples refute; of long ones the first in any case."""
+        steps, late, known = 1, self.asking.late, self.asking.samples.knows(start)
+        while steps <= (MOST_STEPS if known else self.asking.steps) and self.asking.late == late:
+            core = Sequent.of(start, formula(steps)).formula
+            if not (known and self.asking.refuted(start, core, self.initial)):
+                yield steps
+                known = False
             steps *= 2
 
     def _tell(self, how: str, one: Set) -> None:
@@ -270,35 +307,6 @@ class Deriving:
 
 def _open_until(node: Formula) -> bool:
     return isinstance(node, Window) and node.end is None
-
-
-def _put(formula: Formula, old: Formula, new: Formula) -> Formula:
-    """The formula with a part put in for another one, wherever it stands."""
-    done: dict[Formula, Formula] = {}
-    for node in subformulas(formula):
-        parts = [done[child] for child in node.children]
-        if node is old:
-            done[node] = new
-        elif not parts or all(a is b for a, b in zip(parts, node.children, strict=True)):
-            done[node] = node
-        else:
-            done[node] = _made(node, parts)
-    return done[formula]
-
-
-def _made(node: Formula, parts: list[Formula]) -> Formula:
-    match node:
-        case And() | Or():
-            return type(node)(tuple(parts))
-        case Next(quantifier, k, _):
-            return Next(quantifier, k, parts[0])
-        case Globally(quantifier, start, end, _) | Finally(quantifier, start, end, _):
-            return type(node)(quantifier, start, end, parts[0])
-        case Until(quantifier, start, end, _, _):
-            return Until(quantifier, start, end, *parts)
-        case Not() | AX() | EX() | Implies() | Iff():
-            return type(node)(*parts)
-    raise TypeError(type(node))
 
 
 def positive(formula: Formula, negate: bool = False) -> Formula | None:
@@ -322,7 +330,7 @@ def positive(formula: Formula, negate: bool = False) -> Formula | None:
     if len(known) < len(parts) or (negate and isinstance(formula, Until)):
         return None
     if not negate:
-        return _made(formula, known)
+        return made(formula, known)
     match formula:
         case And() | Or():
             return (Or if isinstance(formula, And) else And)(tuple(known))

@@ -34,6 +34,8 @@ from venmas.question import Question
 
 _ROUNDS = 5
 _FIRST = 0.25
+_SETTLING = 1.0
+"""The same where samples refute what is not to be asked, and long runs are what is asked about."""
 _STEPS = 8
 _QUESTIONS = 4
 """Of the first round: seconds of a question, and steps of the longest window; and of each round: how many questions may
@@ -89,10 +91,13 @@ class ForeverSession:
         """Work to the end of the sets."""
         asking = self._asking
         with limited(budget):
+            if self._sets is None and self._formula is not None:
+                self._sets = Sets(asking, self.question.system, self.question.inductive, self._formula, ask)
             while self._round < _ROUNDS:
                 if not self._searched and (run := self._lasso(budget)) is not None:
                     return Violated(run)
-                asking.seconds, asking.late = _FIRST * 4.0**self._round, 0
+                first = _FIRST if self._sets is None or not self._sets.settling else _SETTLING
+                asking.seconds, asking.late = first * 4.0**self._round, 0
                 asking.steps = min(MOST_STEPS, _STEPS * 4**self._round)
                 cells, stays = (_ON_CELLS, self._on_cells), (_QUESTIONS, self._violated)
                 later = (stays, cells) if self.question.system.smooth else (cells, stays)  # cells of it are slow
@@ -111,9 +116,8 @@ class ForeverSession:
         system, asking = self.question.system, self._asking
         if self._formula is None:  # an until below a negation: cells take it
             return Unknown(Reason.OPEN, "")
-        if self._sets is None:
-            self._sets = Sets(asking, system, self.question.inductive, self._formula, ask)
-        deriving = Deriving(asking, system, self._sets.closed, self._sets.kept, budget)
+        assert self._sets is not None
+        deriving = Deriving(asking, system, self._sets.closed, self._sets.kept, budget, ladders=self._sets.ladders)
         shown = deriving.derive("init", self._formula)
         if shown is None:
             return Unknown(Reason.OPEN, "")

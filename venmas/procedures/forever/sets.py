@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain, count
 
 import numpy as np
@@ -22,6 +23,7 @@ from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.stays import Point, point, stay
 from venmas.procedures.forever.derive import Deriving, Set
 from venmas.procedures.forever.reached import returning
+from venmas.procedures.forever.settled import Settled, Settling
 from venmas.procedures.kinduction.runs import Runs
 from venmas.procedures.kinduction.sets import candidates
 
@@ -69,8 +71,12 @@ class Sets:
     ) -> None:
         self._asking, self._initial, self._given, self._formula, self._tick = asking, initial, given, formula, tick
         self._known: list[Set] = []
+        self._boxes: dict[str, Settled] = {}
+        """Sets round the point where runs settle, by name, the ones that are entered soonest first."""
         self._more = self._find()
         self._kept: dict[Formula, list[Set]] = {}
+        if initial is asking.system and self._runs is not None:
+            asking.samples.begin(self._runs)
 
     def closed(self) -> Iterator[Set]:
         """Sets that may close."""
@@ -103,10 +109,53 @@ class Sets:
             yield self._named(self._given, 0, 1)
         seen: set[Formula] = set()
         sampled = [one for one, _ in self._sampled(TRUE)]
-        for one in chain(sampled[:_FEW], self._reached(), sampled[_FEW:], self._plain()):
+        for one in chain(sampled[:_FEW], self._settled(), self._reached(), sampled[_FEW:], self._plain()):
             if one.states not in seen:
                 seen.add(one.states)
                 yield self._named(one.states, one.into, one.again)
+
+    @cached_property
+    def _runs(self) -> NoisyRuns | None:
+        """Runs from the initial states, where those of a state are one; they refute claims from then on."""
+        system = self._initial
+        if len(system.branches) != 1 or system.may_deadlock or system.initial_condition is not TRUE:
+            return None
+        return NoisyRuns(system)
+
+    @cached_property
+    def _settling(self) -> Settling | None:
+        if self._runs is None:
+            return None
+        with np.errstate(all="ignore"):
+            return Settling(self._initial, self._runs, self._tick)
+
+    @property
+    def settling(self) -> bool:
+        """Are there samples of runs, one from each state, so that long ones are worth a question?"""
+        return self._runs is not None
+
+    def _settled(self) -> Iterator[Set]:
+        if self._settling is None:
+            return
+        with np.errstate(all="ignore"):
+            boxes = list(self._settling.sets())
+        for one in boxes:
+            named = self._named(one.states, one.into, one.again)
+            self._boxes[named.name] = one
+            self._asking.samples.add(named.name, one.points)
+            yield replace(named, states=one.states)
+
+    def ladders(self, states: Formula) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+        """Ways into a set of these: steps into a first one, and from each the steps to the next, the last the set."""
+        name = next((n for n, known in self._asking.sets.items() if known is states), "")
+        if name not in self._boxes or self._settling is None:
+            return
+        yield self._boxes[name].into, [(name, 0)]
+        for first in reversed(list(self._boxes.values())):
+            if first.into < self._boxes[name].into and (rungs := self._settling.ladder(first, self._boxes[name])):
+                for one, _ in rungs:
+                    self._asking.samples.add(self._asking.named(one.states), one.points)
+                yield first.into, [*((self._asking.named(one.states), steps) for one, steps in rungs), (name, 0)]
 
     def _plain(self) -> Iterable[Set]:
         """States that the formula and the propositions describe, the whole box last."""

@@ -134,7 +134,7 @@ class ForeverLtlSession:
 
     def _derived(self, formula: Formula, sets: Sets, budget: Budget) -> Proved | str:
         """A proof, or why there is none."""
-        deriving = Deriving(self._asking, self.system, sets.closed, sets.kept, budget)
+        deriving = Deriving(self._asking, self.system, sets.closed, sets.kept, budget, ladders=sets.ladders)
         goes_on = formula.operands[0] if isinstance(formula, And) else formula
         if deriving.derive(INIT, goes_on) is None:
             ends = ", or that each state has a successor," if goes_on.children[0] is not TRUE else ""

@@ -25,9 +25,15 @@ class Runs:
     def __init__(self, system: System, seed: int = 0) -> None:
         self.system, self._rng = system, np.random.default_rng(seed)
         self._names = list(system.variables)
+        self._begun: Floats | None = None
 
     def initial(self) -> Floats:
-        """Samples of the initial sets: ends of their boxes, and random points."""
+        """Samples of the initial sets: ends of their boxes, and random points; the same ones always."""
+        if self._begun is None:
+            self._begun = self._starts()
+        return self._begun.copy()
+
+    def _starts(self) -> Floats:
         system, found = self.system, []
         each = max(2, _STARTS // len(system.regions))
         for region in system.regions[:_STARTS]:

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from venmas.answer import Answer, Proved, Unknown
 from venmas.budget import Budget
-from venmas.checker.forever.rules import Both
-from venmas.checker.forever.sequents import HERE, INIT, Sequent, existential
+from venmas.checker.forever.rules import Both, Constant
+from venmas.checker.forever.sequents import HERE, INIT, Sequent, constants, existential
 from venmas.errors import FormulaError, ModelError, Reason
 from venmas.logic import TRUE, And, Bounded, Formula, parse
 from venmas.logic.printing import to_text
@@ -17,10 +17,12 @@ from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedure import Run
+from venmas.procedures.forever.claims.contexts import Loosened, context, loosened
 from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred, in_rationals
+from venmas.procedures.forever.claims.samples import Samples
 from venmas.question import Question, chosen_for, staying
 
-_LONG = 10
+_LONG = 5
 """Steps from which on the proof that was found is to be written down, as none in rationals would be."""
 _OPEN = Unknown(Reason.OPEN, "")
 Decide = Callable[[Question, Budget], Answer]
@@ -63,6 +65,8 @@ class Asking:
         self.sets: dict[str, Formula] = {}
         self.seconds, self.late, self.left, self.steps = 1.0, 0, "", 64
         self.figures = Asked()
+        self.samples = Samples(system)
+        self._still = constants(system)
         self._known: dict[tuple[System, str, Formula], Derivation | None] = {}
         self._texts: dict[Formula, str] = {}
 
@@ -94,12 +98,32 @@ class Asking:
             return Inferred(Both((), start, tuple(map(to_text, formula.operands))), tuple(shown))
         key = system, start, Sequent.of(start, formula).formula
         if key not in self._known:
+            if self.refuted(start, key[-1], initial):
+                return None
+            if self._still and (less := loosened(formula, self._still)) is not None:
+                return self._constant(start, formula, less, budget, initial)
             found = budget.spend(self.seconds, lambda part: self._ask(start, formula, part, system))
             if found is None:
                 self.late += 1
                 return None
             self._known[key] = found if isinstance(found, Claimed) else None
         return self._known[key]
+
+    def refuted(self, start: str, core: Formula, initial: System) -> bool:
+        """Do sampled runs say that a claim, in core form, does not hold?"""
+        return (start != INIT or initial is self.system) and self.samples.refute(start, core)
+
+    def _constant(
+        self, start: str, formula: Formula, parts: Loosened, budget: Budget, initial: System
+    ) -> Derivation | None:
+        """The claim, by one without conjuncts about variables that no branch changes, and these of the present."""
+        less, node, left, still = parts
+        now = self.claim(start, still, budget, initial)
+        shown = None if now is None else self.claim(start, less, budget, initial)
+        if now is None or shown is None:
+            return None
+        rule = Constant((), start, context(formula, node), to_text(left), to_text(still))
+        return Inferred(rule, (shown, now))
 
     def _ask(self, start: str, formula: Formula, budget: Budget, system: System) -> Claimed | Answer:
         self.figures.questions += 1
