@@ -109,3 +109,25 @@ def test_products_of_tanh_units() -> None:
         if verdict == "sat":
             (x0, x1), (y,) = report.inputs, report.outputs
             assert report.enclosed and abs(y - Fraction(math.tanh(x0 + x1 / 2))) < 1e-12 and x1 * y > Fraction(bound)
+
+
+@pytest.mark.parametrize(
+    ("bound", "error", "verdict"), [("1.1", "0", "unsat"), ("1.1", "0.2", "sat"), ("1.5", "0.2", "unsat")]
+)
+def test_outputs_that_may_be_off_are_multiplied_as_well(bound: str, error: str, verdict: str) -> None:
+    needs("vnnlib")
+    identity = Network((Layer([[1.0, 0.0]], [0.0]),), "identity")
+    query = parse_vnnlib(HEAD + f"(assert (>= (* Y[0] Y[0]) {bound}))")
+    errors = [Fraction(error)] if error != "0" else []
+    assert decide_joint([identity], query, timeout=10, errors=errors).verdict == verdict
+
+
+def test_a_limit_holds_while_disjuncts_are_ruled_out() -> None:
+    needs("vnnlib")
+    atoms = [
+        f"(or (<= (* X[0] Y[0]) {-3 - i}.0) (>= (* X[1] Y[0]) {4 + i}.0) (!= (* Y[0] Y[0]) {i}.5))" for i in range(7)
+    ]
+    identity = Network((Layer([[1.0, 0.0]], [0.0]),), "identity")
+    query = parse_vnnlib(HEAD + "".join(f"(assert {a})" for a in atoms))
+    report = decide_joint([identity], query, timeout=0.05)
+    assert report.verdict in ("timeout", "sat") and report.seconds < 3

@@ -14,7 +14,7 @@ import numpy as np
 
 from venmas.bounds.rounding import float_beside
 from venmas.bounds.single import deployed
-from venmas.budget import Budget
+from venmas.budget import Budget, BudgetError, limited
 from venmas.engine.query import QueryReport, confirm, decide_query
 from venmas.engine.query_relaxed import loose
 from venmas.engine.verify import verify
@@ -49,13 +49,17 @@ def decide_products(
     report, budget = QueryReport(basis="bounds"), Budget(timeout)
     report.verdict = "unsat"
     for case in query.cases:
-        left = None if budget.left is None else max(0.01, budget.left)
         try:
-            condition = _left(networks, query, case, errors, budget)
+            with limited(budget):
+                condition = _left(networks, query, case, errors, budget)
             if condition == FALSE:
                 continue
             system = _system(networks, query, case, errors)
+            left = None if budget.left is None else max(0.01, budget.left)
             result = verify(system, AX(Not(condition)), mode="adaptive", timeout=left)
+        except BudgetError:
+            report.verdict, report.reason = "timeout", f"the time limit of {timeout:g} s was reached"
+            break
         except ModelError as error:
             report.verdict, report.reason = "unknown", f"as a system of one step it is refused: {error}"
             break
@@ -175,7 +179,8 @@ def _excluded(network: Network, query: Query, case: Case, condition: Formula, bu
     """
     own = Query(query.inputs, query.outputs, condition, (Case(case.boxes, condition),))
     seconds = _LINEAR_SECONDS if budget.left is None else min(_LINEAR_SECONDS, _LINEAR * budget.left)
-    return decide_query(network, own, timeout=max(0.01, seconds)).verdict == "unsat"
+    report = decide_query(network, own, timeout=max(0.01, seconds))
+    return report.verdict == "unsat" and report.basis != "solver"
 
 
 def _system(networks: Sequence[Network], query: Query, case: Case, errors: Sequence[Fraction]) -> System:
