@@ -46,7 +46,7 @@ _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": U
     type=click.Choice(("real", "vnncomp")),
     default="real",
     show_default=True,
-    help="What decides: the real functions of the networks, or, as in VNN-COMP, what they do in float32.",
+    help="real: exact functions of the networks; vnncomp: evaluations in float32 as well, as onnxruntime runs them.",
 )
 @click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")
 @click.option(

@@ -43,7 +43,9 @@ def published(data_dir: Path, key: str, index: int) -> tuple[Circuit, str]:
     return read_btor2(folder / "btor24" / f"{row['family']}_{index}.btor2"), row["ltl"]
 
 
-@pytest.mark.parametrize("key", ["gray_a", "seven_seg_b", "delay_a", "pwm", "lcd"])
+@pytest.mark.parametrize(
+    "key", ["gray_a", "seven_seg_b", "delay_a", "pwm", pytest.param("lcd", marks=pytest.mark.slow)]
+)
 def test_trained_networks_prove_published_tasks(data_dir: Path, key: str) -> None:
     circuit, text = published(data_dir, key, 1)
     answer = verify(circuit, text, timeout=250, tune={"ranking.learner": "gradient"})
