@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.bounds.relaxation import chord, rounding
+from venmas.bounds.affine.networks import relaxed
 from venmas.bounds.rounding import HUGE_32, NORMAL_32, TINY, UNIT_ROUNDOFF_32, Floats, ball, gamma
 from venmas.bounds.zonotope import affine, span
 from venmas.budget import ask
@@ -56,7 +56,7 @@ def deployed(network: Network, low: Floats, high: Floats) -> Deployed:
             lo, hi = span(z, e)
             if layer.rectified:
                 moves.rectify((lo - error).T, (hi + error).T)
-                z, e = _relaxed(z, e, lo, hi)
+                z, e = relaxed("relu", z, e)
                 lo, hi = np.maximum(lo, 0.0), np.maximum(hi, 0.0)
             size = np.maximum(np.abs(lo), np.abs(hi))
     if network.float32_obstacle:
@@ -116,16 +116,3 @@ def _rounded(layer: Layer, size: Floats) -> Floats:
     lost = (n + size.sum(1, keepdims=True)) * 2 * NORMAL_32
     huge = (mass >= HUGE_32) | (size >= HUGE_32).any(1, keepdims=True) | (weight >= HUGE_32).any(1)
     return np.where(huge, np.inf, (narrow * mass + lost) * (1 + gamma(layer.in_size + 6)))
-
-
-def _relaxed(z: Floats, e: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
-    """ReLU of forms z (B, 1+m, n), e (B, n), with a symbol for each unit whose sign is open in some box (DeepZ)."""
-    slope, lift = chord(lo, hi)
-    half = 0.5 * lift
-    crossing = np.flatnonzero((lift > 0).any(0))
-    own = np.zeros((len(z), len(crossing), z.shape[2]))
-    own[:, np.arange(len(crossing)), crossing] = half[:, crossing]
-    error = e * slope + np.where(lift > 0, rounding(np.abs(z).sum(1) + e, half), 0.0)
-    new = z * slope[:, None, :]
-    new[:, 0] += half
-    return np.concatenate([new, own], 1), error

@@ -7,7 +7,7 @@ program is asked as in mode ``mono``. A *sat* comes with a point at which the co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -59,6 +59,14 @@ def check_sizes(network: Network, inputs: int, outputs: int, declared: str = "")
     for what, size, given in (("inputs", inputs, network.input_size), ("outputs", outputs, network.output_size)):
         if size != given:
             raise UsageError(f"the property declares {size} {what}{whose} has {given}: give {remedy}")
+
+
+def shares(networks: Iterable[Network]) -> Iterator[tuple[Network, slice]]:
+    """Networks with their parts of the inputs of a query, which follow each other."""
+    first = 0
+    for network in networks:
+        yield network, slice(first, first + network.input_size)
+        first += network.input_size
 
 
 def confirm(query: Query, report: QueryReport) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from venmas.bounds.rounding import Floats, float_beside
 from venmas.budget import Budget
+from venmas.engine.query import shares
 from venmas.formats.vnnlib.reader import Query
 from venmas.logic.formula import And, Atom, Bottom, Formula, Or, Top
 from venmas.logic.linear import LinearExpr, Relation
@@ -85,11 +86,9 @@ def _single(value: Fraction, direction: int) -> float:
 def _margins(networks: Sequence[Network], query: Query, x: Floats) -> Floats:
     """Distance of each input (B, n) from meeting the property, 0 where it seems to: (B,), in floats."""
     known = {f"X_{i}": x[:, i] for i in range(query.inputs)}
-    first = number = 0
-    for network in networks:
-        y = network.evaluate_float32(x[:, first : first + network.input_size]).astype(float)
-        first += network.input_size
-        for column in y.T:
+    number = 0
+    for network, own in shares(networks):
+        for column in network.evaluate_float32(x[:, own]).astype(float).T:
             known[f"Y_{number}"] = column
             number += 1
     with np.errstate(all="ignore"):

@@ -12,6 +12,7 @@ import numpy as np
 from venmas.bounds.rounding import Floats
 from venmas.bounds.single import deployed
 from venmas.budget import Budget
+from venmas.engine.query import shares
 from venmas.formats.vnnlib.reader import Box, Query
 from venmas.nn import Network
 from venmas.procedures.branch_and_bound.falsify import floats
@@ -52,11 +53,8 @@ def by_error(
 def _bounded(networks: Sequence[Network], low: Floats, high: Floats, at: int, budget: Budget) -> tuple[Floats, Floats]:
     """Errors (B, out) and influences (B, n) of all networks, each over its part of some boxes."""
     budget()
-    parts, first = [], 0
-    for network in networks:
-        own = slice(at, at + _AT_ONCE), slice(first, first + network.input_size)
-        first += network.input_size
-        parts.append(deployed(network, low[own], high[own]))
+    rows = slice(at, at + _AT_ONCE)
+    parts = [deployed(network, low[rows, own], high[rows, own]) for network, own in shares(networks)]
     return np.concatenate([part.error for part in parts], 1), np.concatenate([part.influence for part in parts], 1)
 
 

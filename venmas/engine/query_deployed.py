@@ -15,15 +15,13 @@ from math import isfinite
 from os import PathLike
 from typing import TypeAlias
 
-import numpy as np
-
 from venmas.budget import Budget, BudgetError
-from venmas.engine.query import QueryReport, check_sizes
+from venmas.engine.query import QueryReport, check_sizes, shares
 from venmas.engine.query_attack import attack
 from venmas.engine.query_cells import Cell, by_error, halves, over
 from venmas.engine.query_joint import check_networks, decide_joint
 from venmas.engine.query_products import outputs_of
-from venmas.engine.query_relaxed import as_float32
+from venmas.engine.query_relaxed import as_float32, nearest_float32
 from venmas.engine.query_replay import TOLERANCE, nearest
 from venmas.formats.vnnlib.reader import Query
 from venmas.nn import Network
@@ -181,11 +179,8 @@ class _Deployed:
     def outputs(self, point: Point) -> tuple[Fraction, ...] | None:
         """The answers of the deployed networks; None where one is no finite number."""
         values: list[float] = []
-        first = 0
-        for path, network in zip(self.paths, self.networks, strict=True):
-            own = point[first : first + network.input_size]
-            first += network.input_size
-            values += [float(v) for v in run_deployed(path, network, own)[2]]
+        for path, (network, own) in zip(self.paths, shares(self.networks), strict=True):
+            values += [float(v) for v in run_deployed(path, network, point[own])[2]]
         return tuple(map(Fraction, values)) if all(map(isfinite, values)) else None
 
     def shown(self, point: Point, slack: Fraction = _EXACT) -> tuple[Fraction, ...] | None:
@@ -220,4 +215,4 @@ class _Deployed:
 
 def _singles(point: Point) -> Point:
     """The point as networks read it, in float32."""
-    return tuple(Fraction(float(np.float32(float(v)))) for v in point)
+    return tuple(map(nearest_float32, point))

@@ -15,7 +15,7 @@ import numpy as np
 from venmas.bounds.rounding import float_beside
 from venmas.bounds.single import deployed
 from venmas.budget import Budget, BudgetError, limited
-from venmas.engine.query import QueryReport, confirm, decide_query
+from venmas.engine.query import QueryReport, confirm, decide_query, shares
 from venmas.engine.query_relaxed import loose
 from venmas.engine.verify import verify
 from venmas.errors import ModelError
@@ -85,14 +85,11 @@ def decide_products(
 def outputs_of(networks: Sequence[Network], inputs: Sequence[Fraction]) -> tuple[Fraction, ...]:
     """The outputs of all networks, each at its part of the inputs; exactly, but for smooth units."""
     outputs: list[Fraction] = []
-    first = 0
-    for network in networks:
-        own = inputs[first : first + network.input_size]
+    for network, own in shares(networks):
         if network.smooth:
-            outputs += map(Fraction, network.evaluate([float(v) for v in own]).tolist())
+            outputs += map(Fraction, network.evaluate([float(v) for v in inputs[own]]).tolist())
         else:
-            outputs += network.evaluate_exact(own)
-        first += network.input_size
+            outputs += network.evaluate_exact(inputs[own])
     return tuple(outputs)
 
 
@@ -123,11 +120,10 @@ def _bounds(
     ends = hull(case.boxes)
     bounds = {f"X_{i}": pair for i, pair in enumerate(ends)}
     sides = [np.array([[float_beside(pair[k], 2 * k - 1) for pair in ends]]) for k in range(2)]
-    first = number = 0
-    for network in networks:
-        own = deployed(network, *(side[:, first : first + network.input_size] for side in sides))
-        first += network.input_size
-        for low, high in zip(own.low[0].tolist(), own.high[0].tolist(), strict=True):
+    number = 0
+    for network, own in shares(networks):
+        outputs = deployed(network, *(side[:, own] for side in sides))
+        for low, high in zip(outputs.low[0].tolist(), outputs.high[0].tolist(), strict=True):
             if not (isfinite(low) and isfinite(high)):
                 return None
             error = errors[number] if errors else 0
@@ -190,10 +186,8 @@ def _system(networks: Sequence[Network], query: Query, case: Case, errors: Seque
     x = [system.real(f"X_{i}", low, high) for i, (low, high) in enumerate(ends)]
     off = [system.real(f"D_{i}", -error, error) if error else None for i, error in enumerate(errors)]
     known: dict[str, Expr] = {f"X_{i}": v for i, v in enumerate(x)}
-    first = 0
-    for network in networks:
-        outputs = apply_network(network, x[first : first + network.input_size])
-        first += network.input_size
+    for network, own in shares(networks):
+        outputs = apply_network(network, x[own])
         before = len(known) - query.inputs
         for j, value in enumerate(outputs, before):
             moved = off[j] if off else None

@@ -59,10 +59,10 @@ def as_float32(query: Query) -> Query:
 
 
 def _rounded(box: Box) -> Box:
-    return tuple((min(low, _near(low)), max(high, _near(high))) for low, high in box)
+    return tuple((min(low, nearest_float32(low)), max(high, nearest_float32(high))) for low, high in box)
 
 
-def _near(value: Fraction) -> Fraction:
+def nearest_float32(value: Fraction) -> Fraction:
     """The nearest float32; the number itself where none is near."""
     with np.errstate(over="ignore"):
         near = np.float32(float(value))
@@ -80,7 +80,7 @@ def _read(condition: Formula) -> Formula:
             if not name.startswith("X_"):
                 return condition
             end = -comparison.expr.constant / factor
-            sides = (end, _near(end)) if _near(end) != end else (end,)
+            sides = (end, nearest_float32(end)) if nearest_float32(end) != end else (end,)
             atoms = [
                 Atom(Comparison((LinearExpr.variable(name) + LinearExpr((), -v)).scaled(factor), relation))
                 for v in sides

@@ -9,7 +9,7 @@ from os import PathLike
 
 import numpy as np
 
-from venmas.engine.query import QueryReport
+from venmas.engine.query import QueryReport, shares
 from venmas.formats.vnnlib.reader import Query
 from venmas.nn import Network
 from venmas.nn.deployed import run_deployed
@@ -67,10 +67,8 @@ def replay_query(
     paths: Sequence[str | PathLike[str]], networks: Sequence[Network], query: Query, report: QueryReport
 ) -> QueryReplay:
     """Run the counterexample of a ``sat``; paths: the files of the networks, in the order of the query."""
-    runs, first = [], 0
-    for path, network in zip(paths, networks, strict=True):
-        runs.append(run_deployed(path, network, report.inputs[first : first + network.input_size]))
-        first += network.input_size
+    each = zip(paths, shares(networks), strict=True)
+    runs = [run_deployed(path, network, report.inputs[own]) for path, (network, own) in each]
     runtime = " and ".join(dict.fromkeys(name for name, _, _ in runs))
     x, y = (np.concatenate([run[part] for run in runs]) for part in (1, 2))
     exact = np.array([nearest(v) for v in report.outputs])

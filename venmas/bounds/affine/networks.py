@@ -31,7 +31,7 @@ def through(ring: Forms, network: Network, inputs: Sequence[Form]) -> list[Form]
         ask()
         z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, False)
         if layer.activation != "linear":
-            z, e = _relaxed(layer.activation, z, e)
+            z, e = relaxed(layer.activation, z, e)
     units = z[:, width:]
     z, sizes = z[:, :width], np.abs(units)
     if z.shape[2] > 1 and units.shape[1]:
@@ -43,7 +43,7 @@ def through(ring: Forms, network: Network, inputs: Sequence[Form]) -> list[Form]
     return [ring.fresh(Form(np.ascontiguousarray(z[:, :, i]), e[:, i])) for i in range(z.shape[2])]
 
 
-def _relaxed(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats]:
+def relaxed(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats]:
     """The activation of every unit: z (B, 1+k, n), e (B, n)."""
     rule = lines(activation, *span(z, e))
     a = rule.slope
