@@ -7,7 +7,7 @@ same at any depth. Formulas are shared freely (a formula is a DAG), and nothing 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
@@ -109,14 +109,20 @@ class Formula(metaclass=_Interned):
         index: dict[Formula, int] = {}
         rows: list[tuple[type[Formula], tuple[Any, ...], tuple[int, ...]]] = []
         for node in subformulas(self):
-            plain = tuple(value for value in node._fields() if not isinstance(value, Formula | tuple))
-            rows.append((type(node), plain, tuple(index[child] for child in node.children)))
+            rows.append((type(node), node._plain(), tuple(index[child] for child in node.children)))
             index[node] = len(index)
         return _restore, (tuple(rows),)
 
     def _fields(self) -> tuple[Any, ...]:
         names: tuple[str, ...] = type(self).__match_args__  # type: ignore[attr-defined]
         return tuple(getattr(self, name) for name in names)
+
+    def _plain(self) -> tuple[Any, ...]:
+        return tuple(value for value in self._fields() if not isinstance(value, Formula | tuple))
+
+    def with_children(self, children: Sequence[Formula]) -> Formula:
+        """A formula of the same kind with other operands."""
+        return _made(type(self), self._plain(), children)
 
     def _horizon(self) -> int | None:
         return _ahead(0, *self.children)
@@ -135,9 +141,23 @@ def _ahead(steps: int | None, *formulas: Formula) -> int | None:
 def _restore(rows: tuple[tuple[type[Formula], tuple[Any, ...], tuple[int, ...]], ...]) -> Formula:
     nodes: list[Formula] = []
     for kind, plain, indices in rows:
-        children = [nodes[i] for i in indices]
-        nodes.append(kind(tuple(children)) if issubclass(kind, _Several) else kind(*plain, *children))
+        nodes.append(_made(kind, plain, [nodes[i] for i in indices]))
     return nodes[-1]
+
+
+def _made(kind: type[Formula], plain: tuple[Any, ...], children: Sequence[Formula]) -> Formula:
+    return kind(tuple(children)) if issubclass(kind, _Several) else kind(*plain, *children)
+
+
+def replaced(formula: Formula, by: Mapping[Formula, Formula]) -> Formula:
+    """The formula with other formulas in the place of some of its parts, wherever these stand."""
+    done: dict[Formula, Formula] = {}
+    for node in subformulas(formula):
+        if node in by:
+            done[node] = by[node]
+        else:
+            done[node] = node.with_children([done[part] for part in node.children]) if node.children else node
+    return done[formula]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,11 +9,11 @@ from lark import ParseTree, Token
 from lark.exceptions import UnexpectedInput, VisitError
 
 from venmas.budget import ask
-from venmas.logic.formula import FALSE, TRUE, Atom, Formula, Not, is_temporal
+from venmas.logic.formula import FALSE, TRUE, Atom, Formula, Not, is_temporal, replaced
 from venmas.logic.grammar import LINEAR_GRAMMAR, tree
 from venmas.logic.linear import Comparison, LinearExpr
 from venmas.logic.messages import NO_BRANCHING, explain
-from venmas.logic.paths import Proposition, R, U, X, finally_, globally, leaves, replaced, strong_release, weak_until
+from venmas.logic.paths import Proposition, R, U, X, finally_, globally, leaves, strong_release, weak_until
 from venmas.logic.printing import RESERVED
 from venmas.logic.terms import FormulaBuilder, Number, Truth, readable
 from venmas.logic.vocabulary import Vocabulary

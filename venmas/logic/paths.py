@@ -6,20 +6,16 @@ operators are functions that build it. Runs do not end: what a deadlock means is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from venmas.logic.formula import (
     FALSE,
     TRUE,
-    And,
     Atom,
     Formula,
-    Iff,
     Implies,
-    Not,
-    Or,
     conjunction,
     disjunction,
     subformulas,
@@ -89,21 +85,6 @@ def strong_release(left: Formula, right: Formula) -> Formula:
 def leaves(formula: Formula) -> tuple[Leaf, ...]:
     """The names and comparisons that occur, in the order of the formula."""
     return tuple(node for node in subformulas(formula) if isinstance(node, Proposition | Atom))
-
-
-def replaced(formula: Formula, by: Mapping[Formula, Formula]) -> Formula:
-    """The formula with other formulas in the place of some of its leaves."""
-    done: dict[Formula, Formula] = {}
-    for node in subformulas(formula):
-        if node in by:
-            done[node] = by[node]
-        elif isinstance(node, And | Or):
-            done[node] = type(node)(tuple(done[part] for part in node.operands))
-        elif isinstance(node, Not | Implies | Iff | X | U | R):
-            done[node] = type(node)(*(done[part] for part in node.children))
-        else:
-            done[node] = node
-    return done[formula]
 
 
 def questioned(formula: Formula, fair: Iterable[Formula]) -> Formula:

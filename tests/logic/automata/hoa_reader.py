@@ -22,9 +22,9 @@ from venmas.logic.automata.effort import Effort
 from venmas.logic.automata.label import Label
 from venmas.logic.automata.rewrite import core
 from venmas.logic.automata.tableau import MAX_STATES, cubes
-from venmas.logic.formula import FALSE, TRUE, And, Formula, Not, Or
+from venmas.logic.formula import FALSE, TRUE, And, Formula, Not, Or, replaced
 from venmas.logic.ltl_parser import parse_ltl
-from venmas.logic.paths import Leaf, Proposition, leaves, replaced
+from venmas.logic.paths import Leaf, Proposition, leaves
 from venmas.logic.vocabulary import Vocabulary
 
 MAX_TEXT = 150_000

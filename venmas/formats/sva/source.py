@@ -14,8 +14,8 @@ from typing import NoReturn
 
 from venmas.errors import CircuitError
 from venmas.formats.sva.properties import AssertionRefused, Meaning, meaning, stated
-from venmas.logic.formula import Formula
-from venmas.logic.paths import Proposition, leaves, replaced
+from venmas.logic.formula import Formula, replaced
+from venmas.logic.paths import Proposition, leaves
 from venmas.logic.printing import to_text
 from venmas.model.circuit.nodes import Circuit
 

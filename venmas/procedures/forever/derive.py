@@ -43,11 +43,11 @@ from venmas.logic import (
     is_temporal,
     subformulas,
 )
-from venmas.logic.formula import Window
+from venmas.logic.formula import Window, replaced
 from venmas.logic.printing import to_text
 from venmas.model.system.system import System
 from venmas.procedures.forever.claims.asking import Asking
-from venmas.procedures.forever.claims.contexts import context, made, put
+from venmas.procedures.forever.claims.contexts import context
 from venmas.procedures.forever.claims.proof import Derivation, Inferred
 
 MOST_STEPS = 64
@@ -206,12 +206,12 @@ class Deriving:
             return
         inner = next(node for node in subformulas(formula) if _open_until(node) and node.horizon is None)
         assert isinstance(inner, Window)
-        around_it = context(put(around, HOLE, put(formula, inner, HOLE)), HOLE)
+        around_it = context(replaced(around, {HOLE: replaced(formula, {inner: HOLE})}), HOLE)
         if isinstance(inner, Globally):
             for name, states, shown in self._satisfying(inner):
-                replaced = rules.Replace((), start, around_it, name, to_text(inner))
-                for bounded, finish in self._within(start, put(formula, inner, states), around):
-                    yield bounded, self._then(finish, replaced, shown)
+                replacing = rules.Replace((), start, around_it, name, to_text(inner))
+                for bounded, finish in self._within(start, replaced(formula, {inner: states}), around):
+                    yield bounded, self._then(finish, replacing, shown)
             return
         letter: Letter = "A" if inner.quantifier is Quantifier.ALL else "E"
         left, right = inner.left if isinstance(inner, Until) else TRUE, inner.children[-1]
@@ -225,7 +225,7 @@ class Deriving:
         for k in self._doubled(start if whole else "", windowed):
             within, end = windowed(k), inner.start + k
             opened = rules.Window((), start, around_it, letter, to_text(left), to_text(right), end, inner.start)
-            for bounded, finish in self._within(start, put(formula, inner, within), around):
+            for bounded, finish in self._within(start, replaced(formula, {inner: within}), around):
                 yield bounded, self._then(finish, opened)
 
     def _by_ladders(self, start: str, right: Formula) -> Iterator[tuple[Formula, Finish]]:
@@ -330,7 +330,7 @@ def positive(formula: Formula, negate: bool = False) -> Formula | None:
     if len(known) < len(parts) or (negate and isinstance(formula, Until)):
         return None
     if not negate:
-        return made(formula, known)
+        return formula.with_children(known)
     match formula:
         case And() | Or():
             return (Or if isinstance(formula, And) else And)(tuple(known))
