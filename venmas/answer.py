@@ -37,6 +37,18 @@ class Proof(Protocol[Q_contra]):
         ...
 
 
+@dataclass(frozen=True)
+class Written:
+    """A proof whose lines are known. kind: see `Proof`."""
+
+    kind: str
+    rules: tuple[Rule, ...]
+
+    def lines(self, question: object, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The lines."""
+        return iter(self.rules)
+
+
 class IncompleteError(VenmasError):
     """What floats refuted does not follow in rationals."""
 

@@ -82,7 +82,8 @@ class Settings:
 
     workers: processes or threads. solvers: names of those that can be used, in order of preference. trusted: a solver's
     "infeasible" is enough. cluster: address of a Dask scheduler. remember: a memory of refuted paths for a task. tune:
-    values of options of procedures that differ from their defaults, by key (`Option.of` reads them).
+    values of options of procedures that differ from their defaults, by key (`Option.of` reads them). earlier: a
+    certificate of such a property, of another system, to begin with.
     """
 
     workers: int = 1
@@ -91,6 +92,7 @@ class Settings:
     cluster: str | None = None
     remember: Callable[[Any], Any] | None = None
     tune: Mapping[str, Any] = field(default_factory=dict)
+    earlier: str | None = None
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from experiments.zoo.loops import EVERY
+from experiments.zoo.loops import NETWORKS as ZOO
 from venmas import load_network, load_scenario
 from venmas.model import System, apply_network, clip, cos, sin
 
@@ -95,14 +97,27 @@ def pair() -> System:
     return _near(system, "x[1]", "-0.5", "0.5")
 
 
-def zoo(name: str, *near: str) -> Make:
-    """A loop of the zoo, with what is near for it."""
-    return lambda: _near(EVERY[name].build(), *near)
-
-
 def _near(system: System, name: str, low: str, high: str) -> System:
     system.proposition("near", (system[name] >= Fraction(low)) & (system[name] <= Fraction(high)))
     return system
+
+
+NEAR: dict[str, tuple[str, str, str]] = {
+    "motor-relu": ("x[1]", "0.9", "1.1"),
+    "smooth_road-relu": ("x[1]", "-0.1", "0.1"),
+    "servo-relu": ("place", "-0.1", "0.1"),
+    "buck-relu": ("x[2]", "4.8", "5.2"),
+    "rooms-relu": ("t[1]", "19.5", "20.5"),
+    "lane-relu": ("e[1]", "-0.05", "0.05"),
+    "stock-relu": ("level", "14", "26"),
+    "pendulum-tanh": ("angle", "-0.06", "0.06"),
+}
+"""Of loops of the zoo: the variable that settles, and between what."""
+
+
+def zoo(name: str, folder: Path = ZOO) -> System:
+    """A loop of the zoo, with what is near for it. folder: of its network."""
+    return _near(EVERY[name].build(folder), *NEAR[name])
 
 
 _SETTLES = ("AG AF near", "AF AG near")
@@ -118,14 +133,7 @@ REAL: dict[str, tuple[Make, tuple[str, ...]]] = {
     ),
     "pendulum 0.01": (lambda: pendulum("0.01"), _SETTLES),
     "pendulum 0.05": (lambda: pendulum("0.05"), _SETTLES),
-    "zoo motor": (zoo("motor-relu", "x[1]", "0.9", "1.1"), _SETTLES),
-    "zoo road": (zoo("smooth_road-relu", "x[1]", "-0.1", "0.1"), _SETTLES),
-    "zoo servo": (zoo("servo-relu", "place", "-0.1", "0.1"), _SETTLES),
-    "zoo buck": (zoo("buck-relu", "x[2]", "4.8", "5.2"), _SETTLES),
-    "zoo rooms": (zoo("rooms-relu", "t[1]", "19.5", "20.5"), _SETTLES),
-    "zoo lane": (zoo("lane-relu", "e[1]", "-0.05", "0.05"), _SETTLES),
-    "zoo stock": (zoo("stock-relu", "level", "14", "26"), _SETTLES),
-    "zoo pendulum": (zoo("pendulum-tanh", "angle", "-0.06", "0.06"), _SETTLES),
+    **{f"zoo {name}": (partial(zoo, name), _SETTLES) for name in NEAR},
     "cycle": (cycle, ("AG AF left", "AG AF right")),
     "spiral": (spiral, _SETTLES),
     "tanks3": (tanks, ("AF near", *_SETTLES)),

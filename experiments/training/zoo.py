@@ -1,11 +1,12 @@
 """Train the policies of the loops in `experiments/zoo`.
 
-    python -m experiments.training.zoo [--only TEXT] [--output FOLDER]
+    python -m experiments.training.zoo [--only TEXT] [--again STEPS] [--output FOLDER]
 
 Each network imitates a law: a linear quadratic one of the plant, linearised by differences around its aim, or one that
 the plant names. It is fitted to states around the aim and along runs of the law; argmax policies learn the choice that
 is nearest to the law. Rough ones: three times as large initial weights, few data with errors, no decay. The plants are
-those of the zoo, run in floats with their inputs as variables. Needs torch and scipy; a minute in all.
+those of the zoo, run in floats with their inputs as variables. --again: goes on from the networks of the zoo, on new
+data and at a tenth of the rate, as one does who trains a policy again. Needs torch and scipy; a minute in all.
 """
 
 from __future__ import annotations
@@ -21,8 +22,15 @@ import numpy.typing as npt
 import torch
 from scipy.linalg import solve_discrete_are
 
-from experiments.training.export import ROOT, add_to_manifest, fold_input_scaling, write_manifest, write_onnx
-from experiments.zoo.loops import EVERY, Loop
+from experiments.training.export import (
+    Layers,
+    add_to_manifest,
+    fold_input_scaling,
+    read_onnx,
+    write_manifest,
+    write_onnx,
+)
+from experiments.zoo.loops import EVERY, NETWORKS, Loop
 from experiments.zoo.plant import Free, Plant
 from venmas.model.evaluation.simulate import Batch, step_batch
 
@@ -85,10 +93,11 @@ class Lesson:
         return np.concatenate(found)
 
 
-def train(loop: Loop, steps: int) -> tuple[list[tuple[Array, Array]], list[str], dict[str, float]]:
-    """Layers, activations and figures of a policy."""
-    torch.manual_seed(SEED)
-    rng, lesson, plant = np.random.default_rng(SEED), Lesson(loop.plant), loop.plant
+def train(loop: Loop, steps: int, again: bool = False) -> tuple[Layers, list[str], dict[str, float]]:
+    """Layers, activations and figures of a policy. again: goes on from the network that the zoo has."""
+    seed = SEED + again
+    torch.manual_seed(seed)
+    rng, lesson, plant = np.random.default_rng(seed), Lesson(loop.plant), loop.plant
     x = lesson.states(200 if loop.rough else 2000, rng)
     seen, u = lesson.seen(x), lesson.law(x)
     half = (lesson.high - lesson.low) / 2
@@ -112,7 +121,17 @@ def train(loop: Loop, steps: int) -> tuple[list[tuple[Array, Array]], list[str],
                 parts[-2].weight *= 3
     last = ["tanh"] if loop.policy == "tanh" else ["linear"]
     net = torch.nn.Sequential(*(parts if last == ["tanh"] else parts[:-1]))
-    best = torch.optim.AdamW(net.parameters(), 5e-3, weight_decay=0.0 if loop.rough else 0.02)
+    affine = [p for p in net if isinstance(p, torch.nn.Linear)]
+    if again:
+        layers = fold_input_scaling(read_onnx(loop.file), scale, shift)
+        if loop.policy == "relu":
+            layers[-1] = _scaled(layers[-1], 1 / half, -(lesson.low + half) / half)
+        with torch.no_grad():
+            for part, (w, b) in zip(affine, layers, strict=True):
+                part.weight.copy_(torch.tensor(w))
+                part.bias.copy_(torch.tensor(b))
+    rate = 5e-4 if again else 5e-3
+    best = torch.optim.AdamW(net.parameters(), rate, weight_decay=0.0 if loop.rough else 0.02)
     decay = torch.optim.lr_scheduler.CosineAnnealingLR(best, steps)
     for _ in range(steps):
         rows = torch.randint(len(inputs), (256,))
@@ -120,11 +139,10 @@ def train(loop: Loop, steps: int) -> tuple[list[tuple[Array, Array]], list[str],
         loss(net(inputs[rows]), target[rows]).backward()
         best.step()
         decay.step()
-    layers = [(p.weight.detach().numpy(), p.bias.detach().numpy()) for p in net if isinstance(p, torch.nn.Linear)]
+    layers = [(p.weight.detach().numpy(), p.bias.detach().numpy()) for p in affine]
     layers = fold_input_scaling(layers, 1 / scale, -shift / scale)
     if loop.policy == "relu":
-        w, b = layers[-1]
-        layers[-1] = half[:, None] * w, half * b + lesson.low + half
+        layers[-1] = _scaled(layers[-1], half, lesson.low + half)
     with torch.no_grad():
         found = net(inputs).numpy()
     if loop.policy == "argmax":
@@ -134,17 +152,27 @@ def train(loop: Loop, steps: int) -> tuple[list[tuple[Array, Array]], list[str],
     return layers, [("tanh" if loop.policy == "tanh" else "relu")] * 2 + last, fit
 
 
+def _scaled(layer: tuple[Array, Array], scale: Array, shift: Array) -> tuple[Array, Array]:
+    """The layer with outputs ``scale * y + shift``."""
+    weight, bias = layer
+    return scale[:, None] * weight, scale * bias + shift
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few steps only, to see that the script runs")
     parser.add_argument("--only", default="", help="loops whose names hold this text")
-    parser.add_argument("--output", type=Path, default=ROOT / "experiments" / "zoo" / "networks")
+    parser.add_argument("--again", type=int, metavar="STEPS", help="go on from the networks of the zoo; with --output")
+    parser.add_argument("--output", type=Path, default=NETWORKS)
     options = parser.parse_args()
+    if options.again and options.output == NETWORKS:
+        parser.error("--again goes on from the networks of the zoo, and does not replace them: give --output")
     torch.set_num_threads(1)
     began, files = time.monotonic(), {}
     for loop in {loop.file: loop for loop in EVERY.values() if not loop.like}.values():
         if options.only in loop.name:
-            layers, activations, fit = train(loop, 20 if options.quick else 400 if loop.rough else 1500)
+            steps = options.again or (20 if options.quick else 400 if loop.rough else 1500)
+            layers, activations, fit = train(loop, steps, bool(options.again))
             write_onnx(options.output / loop.file.name, layers, loop.name, activations)
             files[loop.file.name] = {"activations": activations, "rough": loop.rough, **fit}
             if options.only:

@@ -37,9 +37,10 @@ class Loop:
     def file(self) -> Path:
         return NETWORKS / f"{self.like or self.plant.name}-{self.policy}{'-rough' * self.rough}.onnx"
 
-    def build(self) -> System:
-        """The closed loop."""
-        return self.plant.build(Policy(self.plant, self.policy, load_network(self.file)), self.noise != "still")
+    def build(self, folder: Path = NETWORKS) -> System:
+        """The closed loop, with the network of its name in a folder."""
+        network = load_network(folder / self.file.name)
+        return self.plant.build(Policy(self.plant, self.policy, network), self.noise != "still")
 
 
 _SAME = ("motor", "smooth_road", "platoon", "lane", "servo", "buck", "rooms", "pendulum", "unicycle", "stock")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -119,7 +119,7 @@ def _system(path: str, packed: Packed | None, told: Told, found: Found, header: 
 
     if packed is not None:
         told = replace(told, networks=packed.networks_for(told.scenario, told.networks, header.origin or None))
-    loaded = _loaded(path if packed is None else "the archive", header, told)
+    loaded = loaded_for(path if packed is None else "the archive", header, told.scenario, told.settings, told.networks)
     check_kept({"--json": told.json}, loaded.files)
     source, weights = source_of(loaded.system), loaded.folder.digests
     digest = system_digest(loaded.system)
@@ -153,14 +153,17 @@ def _where(claim: Claim) -> str:
     return f"on all runs{again}{stays} from initial states"
 
 
-def _loaded(path: str, header: Header, told: Told) -> Loaded:
-    named, values = told.scenario, {}
+def loaded_for(
+    path: str, header: Header, scenario: str | None, settings: Sequence[str], networks: str | None
+) -> Loaded:
+    """The system that a certificate is about: of the scenario that it names, where options name none."""
+    named, values = scenario, {}
     if named is None:
-        if problem := named_elsewhere(header.origin, told.networks):
+        if problem := named_elsewhere(header.origin, networks):
             raise UsageError(f"{path} {problem}")
         assert isinstance(header.origin, dict)  # it names a scenario
         named, values = str(header.origin["scenario"]), stored_parameters(path, {"parameters": header.parameters})
-    return load(named, {**values, **read_settings(told.settings)}, told.networks)
+    return load(named, {**values, **read_settings(settings)}, networks)
 
 
 def _check_same(packed: Packed, told: Told, digest: str) -> None:

@@ -39,6 +39,7 @@ COMMANDS = {
     "report": "venmas.cli.report_command",
     "abstract": "venmas.cli.abstract_command",
     "check": "venmas.cli.check_command",
+    "recheck": "venmas.cli.recheck_command",
     "archive": "venmas.cli.archive_command",
     "export": "venmas.cli.export_command",
     "solvers": "venmas.cli.solvers_command",

@@ -49,6 +49,10 @@ class Packed:
         return self.networks
 
 
+NOT_PACKED = Packed({})
+"""What is known of a certificate that is in no archive."""
+
+
 @contextmanager
 def packed(path: str) -> Iterator[Packed]:
     """What a file holds. Raises `UsageError`, and `RefusedError` for what is wrong with an archive."""

@@ -21,7 +21,7 @@ PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 GROUPS: Mapping[str, str] = {
     "Decide": "verify reach map vnnlib",
     "Look": "scenarios simulate replay plot report",
-    "Prove": "check archive",
+    "Prove": "check recheck archive",
     "Other": "abstract monitor export solvers help",
 }
 """Commands as `venmas --help` shows them."""

@@ -58,6 +58,7 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(_ALWAYS, "--json --timeout --memory --quiet")
     | _options(("netlist",), "--btor2")
     | _options(("scenario",), "--scenario --set --networks"),
+    "recheck": _COMMON | _SCENARIO | _options(_ALWAYS, "--certificate --timeout --memory --json --witness --quiet"),
     "report": _COMMON
     | _STORED
     | _options(_ALWAYS, "--output --check")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +21,7 @@ from venmas.cli.choices import (
     solver_choices,
 )
 from venmas.cli.limits import reading
-from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
+from venmas.cli.main import UNKNOWN
 from venmas.cli.options import (
     Positive,
     formula_file,
@@ -33,17 +31,16 @@ from venmas.cli.options import (
     scenario_options,
     verbose_option,
 )
-from venmas.cli.origin import tell_origin
-from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json, store_text
+from venmas.cli.outcome import tell
+from venmas.cli.output import STDOUT, check_writable, console, store_json
 from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.subjects import Design, load_asked
 from venmas.cli.table import Command, refuse, refuse_for_mode
 from venmas.cli.tuning import checked, read_tune_files, tune_option
-from venmas.errors import LimitError, ModelError, UsageError
+from venmas.errors import LimitError, UsageError
 from venmas.runtime.choices import DEADLOCKS, SEMANTICS, TRUSTS, described
 
 if TYPE_CHECKING:
-    from venmas.engine.report import Report
     from venmas.logic import Deadlock
     from venmas.nn.network import Semantics
 
@@ -232,23 +229,7 @@ def command(
     report.seconds.total += before
     if report.asked is not None:
         report.asked = replace(report.asked, timeout=timeout)
-    tell_origin(report, loaded, tuned)
-    if json_path is not None or (witness_path is not None and report.violated):
-        from venmas.engine.journal import subject_digest
-
-        with suppress(ModelError):  # too large for a canonical form: then it has no digest
-            report.system = subject_digest(loaded.subject)
-    problems = _store(report, json_path, witness_path, certificate)
-    if json_path != STDOUT:
-        from venmas.report.text import print_report, print_verdict
-
-        if quiet:
-            print_verdict(console(), report)
-        else:
-            print_report(console(), report, report.model, verbose=is_verbose())
-    if problems:  # the verdict is known all the same
-        raise UsageError("; ".join(problems))
-    return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
+    return tell(report, loaded, tuned, written, quiet)
 
 
 def _unread(
@@ -305,26 +286,3 @@ def _log_solvers(preference: str) -> None:
         for name in solver_names():
             if (problem := get_solver(name).available()) is not None:
                 log.info("solver %s is passed over: %s", name, problem)
-
-
-def _store(report: Report, json_path: str | None, witness_path: str | None, certificate: str | None) -> list[str]:
-    """Write the files that were asked for, each whatever becomes of the others; what could not be written, and why."""
-    data = report.to_json()
-    failed = [store_json(json_path, data, "--json")]
-    if report.lasso is not None and witness_path is not None and witness_path.endswith(".vcd"):
-        from venmas.formats.vcd import to_vcd
-
-        failed.append(store_text(witness_path, partial(to_vcd, report.lasso, report.scenario), "--witness"))
-        witness_path = None
-    elif report.violated:
-        failed.append(store_json(witness_path, data, "--witness"))
-        witness_path = None
-    problems = nothing_to_write(witness_path, "--witness", "witness")
-    if report.unwritten is not None:
-        problems.append(f"--certificate: {report.unwritten}")
-    elif report.certificate is None and report.satisfied and report.kind == "linear" and certificate is not None:
-        told = [note for note in report.notes if note.startswith("not certified")]
-        problems.append(f"--certificate: {(told or ['no proof was written'])[-1]}")
-    elif report.certificate is None:
-        problems += nothing_to_write(certificate, "--certificate", "proof")
-    return [*problems, *(str(error) for error in failed if error)]

@@ -44,9 +44,9 @@ def check_words(trust: str, semantics: str, *others: str | None) -> None:
     check_choices(trust=trust, semantics=semantics)
 
 
-def check_files(certificate: object = None, journal: object = None) -> None:
+def check_files(certificate: object = None, journal: object = None, earlier: object = None) -> None:
     """Raise `UsageError` for what is no path, and where a certificate cannot be written: before any work."""
-    for name, path in (("certificate", certificate), ("journal", journal)):
+    for name, path in (("certificate", certificate), ("journal", journal), ("earlier", earlier)):
         if not isinstance(path, str | PathLike | None):
             raise UsageError(f"{name} is the path of a file, as in {name}='result.{name}', got {shortened(path)}")
     if certificate is not None and (problem := why_not_writable(str(certificate))):

@@ -137,7 +137,7 @@ class BranchingVerification(Verification[Question]):
 
     def _portfolio(self, run: Run, owed: bool, book: Journal | None) -> Portfolio | Divided:
         if self.settings.cluster is None or self.mode.solver:
-            return Portfolio(self.mode, run, self.budget, limits(self.budget.left, owed))
+            return Portfolio(self.mode.after(self.settings.earlier), run, self.budget, limits(self.budget.left, owed))
         from venmas.engine.parts.divided import Divided
 
         return Divided(self.mode, self.settings, self.proofs.trust, self.budget, book)

@@ -93,7 +93,7 @@ class LinearVerification(Verification[LinearQuestion]):
         settings = replace(self.settings, trusted=question.believed)
         decide = partial(bounded_answer, modes()[DEFAULT], self.programs, here(settings))
         with Run(settings, self.programs, derive=decide) as run:
-            answer = self.settled(Portfolio(self.mode, run, self.budget, None), question)
+            answer = self.settled(Portfolio(self.mode.after(self.settings.earlier), run, self.budget, None), question)
         begun = self.budget.spent
         try:
             again = partial(self._again, question)

@@ -14,7 +14,7 @@ main procedure is; what another one has begun may go on in a later stage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -64,6 +64,13 @@ class Mode:
     cluster: bool = False
     resort: bool = False
     kinds: tuple[str, ...] = ("bounded",)
+
+    def after(self, earlier: str | None) -> Mode:
+        """The same, an earlier proof tried first, where there is one."""
+        if earlier is None:
+            return self
+        first = "transfer-ltl" if self.kinds == ("linear",) else "transfer"
+        return replace(self, stages=((Turn(first),), *self.stages))
 
     @property
     def procedures(self) -> set[str]:

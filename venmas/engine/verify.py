@@ -61,6 +61,7 @@ def verify(
     initial: str = "",
     tune: Mapping[str, object] = NOTHING,
     partial: bool = True,
+    earlier: str | Path | None = None,
 ) -> Report:
     """Decide whether every initial state of a system, or every run of a system or circuit, satisfies `formula`.
 
@@ -95,13 +96,17 @@ def verify(
 
     tune: options of single procedures by name, such as ``{"milp.bounds": "interval", "predicates.refine": "ws"}``;
     `venmas help tune` lists them. One that no procedure of the mode reads is refused. partial: look how far an open
-    question came, a quarter of a second or more beyond the limit.
+    question came, a quarter of a second or more beyond the limit. earlier: a certificate of the property, of a system
+    with other networks or parameters: what it says is tried first, checked as any certificate, and only what fails is
+    searched for again.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError`,
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
     verdicts, not exceptions.
     """
     check_subject(subject, "verify")
+    if earlier is not None and cluster is not None:
+        raise UsageError("an earlier proof is tried on one machine: leave the cluster out")
     text = arguments.formula_text(formula)
     arguments.check_workers(workers)
     arguments.check_words(trust, semantics, mode, solver, invariant, cluster)
@@ -110,13 +115,13 @@ def verify(
     budget = Budget(timeout, memory, progress if callable(progress) else None)
     budget.deadline -= kept(timeout)
     chosen = _mode(mode, cluster, workers)
-    arguments.check_files(certificate, journal)
+    arguments.check_files(certificate, journal, earlier)
     solvers = arguments.usable_solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
     system = subject if isinstance(subject, System) else None
     source = None if system is None else source_of(system)
     trusted = chosen.solver or trust == "solver"
-    settings = Settings(count, solvers, trusted, cluster, tune=tuned)
+    settings = Settings(count, solvers, trusted, cluster, tune=tuned, earlier=None if earlier is None else str(earlier))
     report = Report(
         Verdict.UNKNOWN,
         text,

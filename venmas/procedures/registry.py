@@ -28,6 +28,8 @@ PROCEDURES = {
     "explicit-ltl": "venmas.procedures.explicit.linear:EXPLICIT_LTL",
     "ranking": "venmas.procedures.ranking.procedure:RANKING",
     "ranks": "venmas.procedures.ranking.systems.ranks:RANKS",
+    "transfer": "venmas.procedures.transfer.procedure:TRANSFER",
+    "transfer-ltl": "venmas.procedures.transfer.procedure:TRANSFER_LTL",
     "simulation": "venmas.procedures.bmc.simulation:SIMULATION",
     "mono": "venmas.procedures.milp.procedure:MONO",
     "comp-seq": "venmas.procedures.milp.procedure:COMP_SEQ",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar
 
-from venmas.answer import IncompleteError, Proved, Unknown
+from venmas.answer import IncompleteError, Proved, Unknown, Written
 from venmas.budget import Budget
 from venmas.checker.flowpipes.tree import LIMITS, Box, Choose, Enclosures, Target, Tube, choice, halves, initial_box
 from venmas.checker.flowpipes.tree import Cut as CutLine
@@ -53,18 +53,6 @@ class Flowpipes:
                 yield from _lines(Target(system, goal), able, box, tree or LEAST, tick)
 
 
-@dataclass(frozen=True)
-class Written:
-    """A proof whose lines are known."""
-
-    rules: tuple[Rule, ...]
-    kind: ClassVar[str] = Flowpipes.kind
-
-    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
-        """See `Flowpipes`."""
-        return iter(self.rules)
-
-
 def written(answer: Proved, asked: Question, budget: Budget) -> Proved | Unknown:
     """An answer with the lines of its proof: of what others take, too, one that has no certificate decides nothing."""
     assert answer.proof is not None
@@ -77,7 +65,7 @@ def written(answer: Proved, asked: Question, budget: Budget) -> Proved | Unknown
         return Unknown(Reason.OPEN, f"its proof has no certificate: {error}")
     if rules is None:
         return Unknown(Reason.OPEN, "it was not able to write its proof down in its part of the time")
-    return replace(answer, proof=Written(rules))
+    return replace(answer, proof=Written(Flowpipes.kind, rules))
 
 
 LEAST = Fineness(order=4, substeps=1, slices=1, symbols=20)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
-from venmas.answer import BASES, Basis, IncompleteError, Proved
+from venmas.answer import BASES, Basis, IncompleteError, Proved, Written
 from venmas.checker.forever.cells import Cells
 from venmas.checker.forever.rules import Arrive, Bound, Cases, Chain, Close, Derived, Named, Recur, Replace, Stay
 from venmas.checker.format.numbers import write_number
@@ -80,7 +80,7 @@ class DerivationProof:
         numbers = {node: number for number, node in enumerate(parts)}
         for node in parts:
             if isinstance(node, Claimed):
-                proved = [_proved(*part, tick) for part in node.parts]
+                proved = [proved_lines(*part, tick) for part in node.parts]
                 kind = proved[0][0]
                 if any(other != kind for other, _ in proved):
                     raise IncompleteError(f"the parts of a claim have proofs of several kinds: {node.formula}"[:500])
@@ -105,7 +105,7 @@ def _names(node: Derivation) -> list[str]:
     ]
 
 
-def _proved(question: Question, answer: Proved, tick: Callable[[], None]) -> tuple[str, list[Rule]]:
+def proved_lines(question: Question, answer: Proved, tick: Callable[[], None]) -> tuple[str, list[Rule]]:
     """The kind and the lines of the proof of a bounded claim: the one that was found, else one in rationals."""
     if answer.proof is not None and answer.proof.kind in ("goals", "flowpipes"):
         return answer.proof.kind, list(answer.proof.lines(question, tick))
@@ -117,23 +117,11 @@ def _proved(question: Question, answer: Proved, tick: Callable[[], None]) -> tup
     raise IncompleteError(f"a part is not proved in rationals: {question.formula}"[:500])
 
 
-@dataclass(frozen=True)
-class Kept:
-    """A proof by goals whose lines are known."""
-
-    known: tuple[Rule, ...]
-    kind: ClassVar[str] = "goals"
-
-    def lines(self, question: object, tick: Callable[[], None]) -> Iterator[Rule]:
-        """The lines."""
-        yield from self.known
-
-
 def in_rationals(question: Question, tick: Callable[[], None]) -> Proved | None:
     """The answer that a question holds, with its proof, by enclosures alone or by a search; None without one."""
     for whole in (True, False):
         lines: list[Rule] = []
         answer = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
         if isinstance(answer, Proved) and not answer.leaving:
-            return replace(answer, proof=Kept(tuple(lines)))
+            return replace(answer, proof=Written("goals", tuple(lines)))
     return None

@@ -1,0 +1,1 @@
+"""Proof transfer: the cuts, weights and sets of an earlier proof, tried on a system with other networks."""

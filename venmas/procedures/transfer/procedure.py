@@ -1,0 +1,171 @@
+"""Proof transfer: an earlier proof of the property, of a system with other networks, tried on this one.
+
+    read the proof; its lines stand for a search that is not made again:
+    flowpipes       the same cuts; what no longer holds between them is cut and enclosed more finely       (`mend`)
+    trees of cuts of unrolled programs: the same
+    two phases      the same set; a phase that no longer holds is proved anew
+    derivations     the same sets and rules; bounded claims that no longer hold are asked anew
+    all others      line by line, as they are
+    what was taken over is checked, as certificates are
+
+After Ugare, Singh and Misailovic, "Proof transfer for fast certification of multiple approximate neural networks"
+(OOPSLA 2022), who carry over templates of intermediate bounds; here it is all that a certificate says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from venmas.answer import Answer, IncompleteError, Proved, Unknown, Written
+from venmas.budget import Budget
+from venmas.checker.file import KINDS, About, read_certificate
+from venmas.checker.forever.linear import demanded
+from venmas.checker.forever.rules import Named
+from venmas.checker.format.header import Claim, Header
+from venmas.checker.format.json_lines import json_lines
+from venmas.checker.format.lines import Line, Lines
+from venmas.checker.format.rule import End, Rule
+from venmas.checker.inductive.phases import Stated
+from venmas.errors import InputError, Reason
+from venmas.logic import Always, Quantifier
+from venmas.logic.automata.automaton import Automaton
+from venmas.model.system.system import System
+from venmas.procedure import Asked, LinearQuestion, Run
+from venmas.procedures.linear.claim import SystemClaim
+from venmas.procedures.transfer.mend import Mended, derived, kept, phased, rule_of
+from venmas.question import Question
+
+_PATIENCE, _PART = 60.0, 1 / 2
+"""Part of the time that is left, for all that is tried; seconds where there is no limit."""
+_LINEAR = "forever-ltl"
+
+
+@dataclass(frozen=True)
+class OfRuns(Written):
+    """Such a derivation about runs. within: see `SystemClaim`."""
+
+    within: ClassVar[int | None] = None
+
+    def facts(self, automaton: Automaton) -> dict[str, Any]:
+        """Sentences of a report: the sets."""
+        texts = [f"{name} = {text}"[:300] for rule in self.rules if isinstance(rule, Named) for name, text in rule.sets]
+        known = {"by": "derivation", "from": "initial", "within": None, "texts": texts}
+        return known | {"said": None, "states": None, "obligations": []}
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """The procedure; linear: of LTL."""
+
+    name: str
+    linear: bool = False
+    help: str = "An earlier proof, of a system with other networks, tried on this one."
+    smooth = chooses = noisy = True
+
+    def accepts(self, question: Asked, run: Run) -> str | None:
+        """Properties of systems, where a proof of the right kind was given. Raises `InputError` where it is none."""
+        if run.settings.earlier is None or question.about != "property":
+            return "no earlier proof was given"
+        if isinstance(question, LinearQuestion) and not isinstance(question.subject, System):
+            return "it is for systems"
+        header, _ = read_certificate(run.settings.earlier)
+        return unfit(header, question)
+
+    def start(self, question: Asked, run: Run) -> _Session:
+        """Nothing is read yet."""
+        return _Session(question, run)
+
+
+def unfit(header: Header, question: Asked) -> str | None:
+    """Why its kind of proof shows nothing of the question."""
+    kind = KINDS.get(header.proof)
+    if isinstance(question, LinearQuestion):
+        return None if header.proof == _LINEAR else f"of LTL proofs {_LINEAR} are, and this is {header.proof}"
+    if kind is None or question.asked.kind not in kind.claims:
+        return f"a proof of the kind {header.proof} is not about {question.asked.kind} properties"
+    if question.semantics != "real" and "semantics" not in kind.about:
+        return f"a proof of the kind {header.proof} is about networks as real functions"
+    if question.system.smooth and not kind.smooth:
+        return f"a proof of the kind {header.proof} is about piecewise linear systems"
+    if (question.system.disturbances and not kind.noisy) or (question.chosen and "chosen" not in kind.about):
+        return f"a proof of the kind {header.proof} draws no noise"
+    return None
+
+
+class _Session:
+    def __init__(self, question: Asked, run: Run) -> None:
+        self.question, self.figures = question, Mended()
+        self._path, self._derive = str(run.settings.earlier), run.derive
+
+    def advance(self, budget: Budget) -> Answer:
+        """Try all of it, once."""
+        seconds = _PATIENCE if budget.left is None else _PART * budget.left
+        try:
+            answer = budget.spend(seconds, self._transferred)
+        except (InputError, IncompleteError, LookupError, OverflowError, RecursionError) as error:
+            return Unknown(Reason.OPEN, f"the earlier proof does not hold here: {error}"[:500])
+        return answer or Unknown(Reason.OPEN, "the earlier proof was not tried to its end in its part of the time")
+
+    def _transferred(self, budget: Budget) -> Answer:
+        question = self.question
+        header, _ = read_certificate(self._path)
+        _, *rows = json_lines(self._path)
+        kind = header.proof
+        if kind in ("flowpipes", "goals"):
+            assert isinstance(question, Question)
+            asked = question.boxed if kind == "goals" and self._inside(header) else question
+            rules = kept(asked, kind, rows[:-1], budget)
+            self.figures.kept += 1
+            return self._proved(header, rules)
+        about = self._about(header)
+        try:
+            KINDS[kind].check(about, Lines(rows, lambda _: budget()))
+            self.figures.kept += 1
+        except InputError:
+            if kind not in ("forever", "two-phase", _LINEAR):
+                raise
+            rows = [rule.to_json() for rule in self._mended(about, rows, budget)]
+            KINDS[kind].check(about, Lines(rows, lambda _: budget()))
+        return self._proved(header, [rule_of(row) for row in rows[:-1]])
+
+    def _mended(self, about: About, rows: list[Line], budget: Budget) -> list[Rule]:
+        """The lines of a derivation, or of two phases, with claims proved anew."""
+        asked, decide = self.question, self._derive
+        if isinstance(asked, Question) and isinstance(asked.asked, Always) and rows[0].get("rule") == Stated.name:
+            holds = asked.asked.invariant
+            made = list(phased(asked.system, holds, rows[:-1], asked.semantics, budget, self.figures))
+            return [*made, End(len(made) + 1)]
+        if decide is None:
+            raise IncompleteError("nothing decides bounded questions here")
+        system = about.system
+        if isinstance(asked, LinearQuestion):
+            system, _ = demanded(system, asked.formula, asked.asked.deadlock, Quantifier.ALL)
+        made = list(derived(system, rows[:-1], asked.semantics, decide, budget, self.figures))
+        return [*made, End(len(made) + 1)]
+
+    def _inside(self, header: Header) -> bool:
+        """Does the proof say besides that runs stay in the box?"""
+        return KINDS[header.proof].inside or header.claim.inside or getattr(self.question, "inside", False)
+
+    def _about(self, header: Header) -> About:
+        """The claim as a certificate of this question has it."""
+        question = self.question
+        if isinstance(question, LinearQuestion):
+            claimed = SystemClaim(question, None)
+            return About(claimed.claim, claimed.system, {})
+        asked, chosen = question.asked, question.chosen
+        inside = self._inside(header)
+        claim = Claim(str(asked.formula), asked.kind, question.semantics, inside, chosen=tuple(chosen))  # type: ignore[arg-type]
+        return About(claim, question.system, chosen)
+
+    def _proved(self, header: Header, rules: list[Rule]) -> Proved:
+        question = self.question
+        if isinstance(question, LinearQuestion):
+            return Proved("exact", inside=True, proof=OfRuns(header.proof, tuple(rules)))
+        ends, proof = question.system.may_deadlock, Written(header.proof, tuple(rules))
+        return Proved("exact", may_deadlock=ends, inside=self._inside(header), proof=proof)
+
+
+TRANSFER = Transfer("transfer")
+TRANSFER_LTL = Transfer("transfer-ltl", linear=True)
