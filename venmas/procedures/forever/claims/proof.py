@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, TypeAlias
@@ -13,6 +14,7 @@ from venmas.checker.forever.rules import Arrive, Bound, Cases, Chain, Close, Der
 from venmas.checker.format.numbers import write_number
 from venmas.checker.format.rule import End, Rule
 from venmas.logic import Formula
+from venmas.procedures.branch_and_bound.certificate import SplitTrees
 from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
@@ -111,6 +113,8 @@ def proved_lines(question: Question, answer: Proved, tick: Callable[[], None]) -
         return answer.proof.kind, list(answer.proof.lines(question, tick))
     if question.system.smooth:
         raise IncompleteError(f"the procedure that decided a part writes no proof: {question.formula}"[:500])
+    with suppress(IncompleteError):
+        return "goals", list(SplitTrees({}).lines(question, tick))
     again = in_rationals(question, tick)
     if again is not None and again.proof is not None:
         return "goals", list(again.proof.lines(question, tick))
