@@ -43,18 +43,15 @@ class PhaseProof:
 
 
 def proved_part(question: Question, tick: Callable[[], None]) -> tuple[list[Rule], bool]:
-    """The lines of a bounded claim, and whether it says besides that runs stay in the box: by cuts of the unrolled
-    program, by enclosures in rationals, or by a search in them. Raises `IncompleteError`."""
-    with suppress(IncompleteError):
-        return list(SplitTrees({}).lines(question.boxed, tick)), True
-    for asked in (question, question.boxed):
-        for whole in (True, False):
+    """The lines of a bounded claim, and whether it says besides that runs stay in the box: by enclosures in rationals,
+    by cuts of the unrolled program, or by a search in rationals. Raises `IncompleteError`."""
+    for whole in (True, False):
+        for asked in (question, question.boxed):
             lines: list[Rule] = []
             answer = ExactSession(asked, lines.append, whole).advance(tick)
-            if isinstance(answer, Proved):
-                break
-        if not isinstance(answer, Proved):
-            raise IncompleteError(f"a phase is not proved: {asked.formula}"[:2000])
-        if not answer.leaving:
-            return lines, asked.inside
-    raise AssertionError("the second round claims that no run leaves the box")
+            if isinstance(answer, Proved) and not answer.leaving:
+                return lines, asked.inside
+        if whole:
+            with suppress(IncompleteError):
+                return list(SplitTrees({}).lines(question.boxed, tick)), True
+    raise IncompleteError(f"a phase is not proved: {question.formula}"[:2000])

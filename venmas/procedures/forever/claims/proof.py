@@ -113,17 +113,19 @@ def proved_lines(question: Question, answer: Proved, tick: Callable[[], None]) -
         return answer.proof.kind, list(answer.proof.lines(question, tick))
     if question.system.smooth:
         raise IncompleteError(f"the procedure that decided a part writes no proof: {question.formula}"[:500])
-    with suppress(IncompleteError):
-        return "goals", list(SplitTrees({}).lines(question, tick))
-    again = in_rationals(question, tick)
-    if again is not None and again.proof is not None:
-        return "goals", list(again.proof.lines(question, tick))
+    for whole in (True, False):
+        again = in_rationals(question, tick, (whole,))
+        if again is not None and again.proof is not None:
+            return "goals", list(again.proof.lines(question, tick))
+        if whole:
+            with suppress(IncompleteError):  # what a search in rationals takes long for
+                return "goals", list(SplitTrees({}).lines(question, tick))
     raise IncompleteError(f"a part is not proved in rationals: {question.formula}"[:500])
 
 
-def in_rationals(question: Question, tick: Callable[[], None]) -> Proved | None:
-    """The answer that a question holds, with its proof, by enclosures alone or by a search; None without one."""
-    for whole in (True, False):
+def in_rationals(question: Question, tick: Callable[[], None], ways: tuple[bool, ...] = (True, False)) -> Proved | None:
+    """The answer that a question holds, with its proof; None without one. ways: by enclosures alone, or a search."""
+    for whole in ways:
         lines: list[Rule] = []
         answer = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
         if isinstance(answer, Proved) and not answer.leaving:
