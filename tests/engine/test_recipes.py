@@ -42,7 +42,7 @@ OWN_TESTS = {
     "A source of reach sets": "tests/engine/test_reach.py",
 }
 PROCEDURE = re.compile(
-    r"def accepts\(self, question: (Linear)?Question, run: Run\)|^[A-Z]+ = LinearProcedure\(", re.MULTILINE
+    r"def accepts\(self, question: ((Linear)?Question|Asked), run: Run\)|^[A-Z]+ = LinearProcedure\(", re.MULTILINE
 )
 
 
@@ -98,7 +98,8 @@ def a_solver(house: House) -> None:
 def a_procedure(house: House) -> None:
     made = {path for path, text in house.source.items() if PROCEDURE.search(text)}
     assert made - {"procedure.py", "procedures/linear/procedure.py"} == set(map(module_path, house.procedures.values()))
-    turns = set().union(*(mode.procedures for mode in house.modes.values()))
+    after = (mode.after("an earlier proof") for mode in house.modes.values())
+    turns = set().union(*(mode.procedures for mode in (*house.modes.values(), *after)))
     assert turns == set(house.procedures)
     for name, place in house.procedures.items():
         path = module_path(place)

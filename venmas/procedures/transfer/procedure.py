@@ -114,8 +114,8 @@ class _Session:
         kind = header.proof
         if kind in ("flowpipes", "goals"):
             assert isinstance(question, Question)
-            asked = question.boxed if kind == "goals" and self._inside(header) else question
-            rules = kept(asked, kind, rows[:-1], budget)
+            whole = question.boxed if kind == "goals" and self._inside(header) else question
+            rules = kept(whole, kind, rows[:-1], budget)
             self.figures.kept += 1
             return self._proved(header, rules)
         about = self._about(header)
@@ -131,17 +131,17 @@ class _Session:
 
     def _mended(self, about: About, rows: list[Line], budget: Budget) -> list[Rule]:
         """The lines of a derivation, or of two phases, with claims proved anew."""
-        asked, decide = self.question, self._derive
-        if isinstance(asked, Question) and isinstance(asked.asked, Always) and rows[0].get("rule") == Stated.name:
-            holds = asked.asked.invariant
-            made = list(phased(asked.system, holds, rows[:-1], asked.semantics, budget, self.figures))
+        question, decide = self.question, self._derive
+        if isinstance(question, Question) and isinstance(question.asked, Always) and rows[0].get("rule") == Stated.name:
+            holds = question.asked.invariant
+            made = list(phased(question.system, holds, rows[:-1], question.semantics, budget, self.figures))
             return [*made, End(len(made) + 1)]
         if decide is None:
             raise IncompleteError("nothing decides bounded questions here")
         system = about.system
-        if isinstance(asked, LinearQuestion):
-            system, _ = demanded(system, asked.formula, asked.asked.deadlock, Quantifier.ALL)
-        made = list(derived(system, rows[:-1], asked.semantics, decide, budget, self.figures))
+        if isinstance(question, LinearQuestion):
+            system, _ = demanded(system, question.formula, question.asked.deadlock, Quantifier.ALL)
+        made = list(derived(system, rows[:-1], question.semantics, decide, budget, self.figures))
         return [*made, End(len(made) + 1)]
 
     def _inside(self, header: Header) -> bool:
@@ -154,9 +154,8 @@ class _Session:
         if isinstance(question, LinearQuestion):
             claimed = SystemClaim(question, None)
             return About(claimed.claim, claimed.system, {})
-        asked, chosen = question.asked, question.chosen
-        inside = self._inside(header)
-        claim = Claim(str(asked.formula), asked.kind, question.semantics, inside, chosen=tuple(chosen))  # type: ignore[arg-type]
+        of, chosen, inside = question.asked, question.chosen, self._inside(header)
+        claim = Claim(str(of.formula), of.kind, question.semantics, inside, chosen=tuple(chosen))  # type: ignore[arg-type]
         return About(claim, question.system, chosen)
 
     def _proved(self, header: Header, rules: list[Rule]) -> Proved:
