@@ -31,6 +31,7 @@ _READERS: plugins.Registry[Callable[..., object]] = plugins.Registry(
 )
 _RECURRENT = {
     "onnx": "onnx_recurrent",
+    **dict.fromkeys(("h5", "hdf5", "keras", "json"), "keras_reader"),
     "zip": "sb3_reader",
 }
 """Readers of networks with memory."""
