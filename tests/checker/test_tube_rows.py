@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from random import Random
 
 import numpy as np
@@ -52,6 +53,8 @@ def test_forms_are_those_of_python(bits: int) -> None:
         long += isinstance(left.g, rows.Row) and isinstance(right.g, rows.Row)
         for name in ("add", "multiply", "maximum"):
             same(getattr(ring, name)(left, right), getattr(other, name)(plain(left), plain(right)))
+        for factor in (Fraction(-1), Fraction(-4, 3), Fraction(1, 10), Fraction(5), Fraction(1), Fraction(1, 1 << 70)):
+            same(ring.scale(left, factor), other.scale(plain(left), factor))
         same(ring.fresh(left), other.fresh(plain(left)))
         same(ring.apply("tanh", left), other.apply("tanh", plain(left)))
         same(ring.multiply(left, left), other.multiply(one := plain(left), one))

@@ -14,7 +14,7 @@ import pytest
 
 from tests.needs import needs
 from venmas import verify
-from venmas.errors import NetworkError
+from venmas.errors import InputError, NetworkError
 from venmas.model import NetworkFolder, System, apply_network, load_scenario
 from venmas.nn import load_network, load_recurrent
 
@@ -95,7 +95,10 @@ def test_the_bundled_policy_answers_as_predict() -> None:
 
     network = load_recurrent(CART)
     assert network.memory == (("h", 16), ("c", 16)) and (network.input_size, network.output_size) == (1, 1)
-    agree(RecurrentPPO.load(CART, device="cpu"), network, 1)
+    model = RecurrentPPO.load(CART, device="cpu")
+    agree(model, network, 1)
+    with pytest.raises(InputError, match=r"RecurrentPPO has a memory: write model\.save"):
+        apply_network(model, [1])
 
 
 def test_statistics_of_vec_normalize_come_before(tmp_path: Path) -> None:

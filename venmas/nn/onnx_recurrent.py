@@ -269,7 +269,10 @@ class _Cut:
         return False
 
 
-_ONE = "[1, 1, inputs]: a sequence of one, a batch of one"
+_ONE = (
+    "[1, 1, inputs]: a sequence of one, a batch of one; several steps are not unrolled, as the products of units in "
+    "them are no layers of a network"
+)
 
 
 def _name(node: Any) -> str:

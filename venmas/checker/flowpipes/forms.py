@@ -111,8 +111,9 @@ class Forms:
             low, high = value.known if p >= 0 else value.known[::-1]
             known = low * p // q, -(-high * p // q)
         if q == 1:
-            return Form(value.c * p, tuple([x * p for x in value.g]), value.e * abs(p), known)
-        g = tuple([x * p // q for x in value.g])
+            g = rows.multiple(value.g, p, 1) or tuple([x * p for x in value.g])
+            return Form(value.c * p, g, value.e * abs(p), known)
+        g = rows.multiple(value.g, p, q) or tuple([x * p // q for x in value.g])
         return Form(value.c * p // q, g, -(-value.e * abs(p) // q) + len(g) + 1, known)
 
     def multiply(self, left: Form, right: Form) -> Form:

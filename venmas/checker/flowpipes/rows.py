@@ -78,6 +78,13 @@ def added(left: Sequence[int], right: Sequence[int]) -> Sequence[int] | None:
     return row(made)
 
 
+def multiple(given: Sequence[int], p: int, q: int) -> Sequence[int] | None:
+    """``floor(p x / q)`` by entry, q > 0; none where it is no `Row` or 64 bits might not hold a product."""
+    if not isinstance(given, Row) or abs(p) > 4 or q >= _LIMIT:
+        return None
+    return row(given.array * p // q)
+
+
 def followed(given: Sequence[int], count: int, last: int) -> Sequence[int] | None:
     """A row, zeros up to a number of entries, and one more; none where it is no `Row`."""
     if not isinstance(given, Row) or abs(last) >= _LIMIT:
