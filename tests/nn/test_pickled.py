@@ -82,6 +82,14 @@ def test_what_builds_no_plain_value_is_refused() -> None:
             read_pickle(data)
 
 
+def test_parts_that_stand_in_each_other_many_times_cost_nothing() -> None:
+    nested = b"\x80\x04)" + b"".join(b"\x94h" + bytes([k]) + b"\x86" for k in range(60)) + b"."
+    with pytest.raises(NetworkError, match="expected an array"):
+        array_of(read_pickle(nested))
+    with pytest.raises(NetworkError, match="an array of the shape"):
+        array_of(read_pickle(pickle.dumps(np.arange(4.0), 4).replace(b"K\x04\x85", b"K\x05\x85")))
+
+
 def test_other_arrays_are_refused() -> None:
     for value in (np.array(["a"]), np.array([1j]), np.array([object()]), "text", Named("numpy.ndarray")):
         with pytest.raises(NetworkError, match=r"expected (an array|one of)|builds no plain|calls"):

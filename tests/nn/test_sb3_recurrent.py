@@ -40,7 +40,7 @@ def agree(model: Any, network: Any, inputs: int, seen: Any = None) -> None:
             )
 
 
-def trained(folder: Path, space: Any, normalize: bool = False, **kwargs: Any) -> Any:
+def trained(folder: Path, space: Any, normalize: bool = False, norm_obs: bool = True, **kwargs: Any) -> Any:
     """A model after a step of training, saved as model.zip, and the statistics of what it sees, vecnormalize.pkl."""
     needs("gymnasium", "stable_baselines3", "sb3_contrib", "torch")
     import gymnasium
@@ -59,7 +59,7 @@ def trained(folder: Path, space: Any, normalize: bool = False, **kwargs: Any) ->
 
     torch.set_num_threads(1)
     env: Any = DummyVecEnv([World])
-    env = VecNormalize(env, clip_obs=1.5) if normalize else env
+    env = VecNormalize(env, norm_obs=norm_obs, clip_obs=1.5) if normalize else env
     settings = {"lstm_hidden_size": 4, "net_arch": [5, 3], **kwargs}
     model = RecurrentPPO(
         "MlpLstmPolicy", env, n_steps=8, n_epochs=1, policy_kwargs=settings, seed=1, device="cpu"
@@ -122,6 +122,16 @@ def test_the_bundled_policy_is_that_of_its_manifest() -> None:
     assert (entry["file"], entry["sha256"]) == (CART.name, sha256(CART.read_bytes()).hexdigest())
 
 
+def test_rewards_alone_may_be_normalized(tmp_path: Path) -> None:
+    needs("gymnasium")
+    import gymnasium
+
+    model = trained(tmp_path, gymnasium.spaces.Discrete(2), normalize=True, norm_obs=False)
+    agree(model, load_recurrent(tmp_path / "model.zip", normalization=tmp_path / "vecnormalize.pkl"), 2)
+    with pytest.raises(NetworkError, match=r"norm_obs=False\): do without it"):
+        load_network(tmp_path / "vecnormalize.pkl")
+
+
 def test_a_property_of_the_bundled_policy_is_proved() -> None:
     system = load_scenario("cart").system(policy="ppo16", x="0.35..0.4", v="0")
     report = verify(system, "AG^20 near", timeout=60)
@@ -165,9 +175,11 @@ class Own:
 
 
 def pickled(value: Any) -> dict[str, str]:
-    return {":serialized:": b64encode(pickle.dumps(value)).decode()}
+    return {":serialized:": b64encode(value if isinstance(value, bytes) else pickle.dumps(value)).decode()}
 
 
+STRANGE = b"\x80\x04\x8c\x14gymnasium.spaces.box\x8c\x03Box\x93)\x81}\x8c\x05dtype\x8c\x02f4sb."
+"""The pickle of a Box whose dtype is a text."""
 KWARGS = ("features_extractor_class", "lstm_kwargs", "squash_output", "more")
 REFUSED = {
     "its policy is .*Own: expected RecurrentPPO": ("policy_class", pickled(Own)),
@@ -180,6 +192,7 @@ REFUSED = {
     r"lstm_kwargs = \{'dropout'": ("lstm_kwargs", {"dropout": 0.5}),
     "more = 1, which is not recognised": ("more", 1),
     "activation_fn is 'elu'": ("activation_fn", "elu"),
+    "damaged: AttributeError": ("observation_space", pickled(STRANGE)),
     "no base64": ("policy_class", {":serialized:": "?"}),
 }
 

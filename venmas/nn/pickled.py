@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickletools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Named:
     name: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Made:
     """The result of a call that is not made, of a named class or function; state and items are set on it afterwards."""
 
@@ -51,6 +52,9 @@ class Made:
     args: tuple[Any, ...]
     state: Any = None
     items: dict[Any, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:  # short, as parts may stand in each other many times
+        return f"a {self.of:.80}"
 
     def get(self, name: str) -> Any:
         """An attribute. Raises `NetworkError` where it has none of that name."""
@@ -124,12 +128,12 @@ class _Machine:
             case "REDUCE" | "NEWOBJ":
                 args, of = self._pop(), self._pop()
                 if not isinstance(of, Named) or not isinstance(args, tuple):
-                    raise NetworkError(f"a pickle that calls {of!r:.80}: expected a class or function by its name")
+                    raise NetworkError(f"a pickle that calls {short(of)}: expected a class or function by its name")
                 self.stack.append(Made(of.name, args))
             case "BUILD":
                 state, made = self._pop(), self.stack[-1]
                 if not isinstance(made, Made):
-                    raise NetworkError(f"a pickle that sets the state of {made!r:.80}: expected an object of a class")
+                    raise NetworkError(f"a pickle that sets the state of {short(made)}: expected an object of a class")
                 made.state = state
             case "BINPERSID":
                 self.stack.append(Made("persistent", (self._pop(),)))
@@ -174,13 +178,16 @@ def array_of(value: Any) -> NDArray[Any]:
                 return _filled(bytes(data), dtype, shape, order)
             case "numpy._core.multiarray.scalar", (dtype, bytes(data)), _:
                 return _filled(data, dtype, (), "C")
-    raise NetworkError(f"expected an array of numbers, it holds {value!r:.80}")
+    raise NetworkError(f"expected an array of numbers, it holds {short(value)}")
 
 
 def _filled(data: bytes, dtype: Any, shape: tuple[Any, ...], order: Any) -> NDArray[Any]:
     if not isinstance(dtype, Made) or dtype.of != "numpy.dtype" or dtype.args[:1] not in [(n,) for n in _DTYPES]:
-        raise NetworkError(f"an array of the type {dtype!r:.80}: expected one of {', '.join(_DTYPES)}")
+        raise NetworkError(f"an array of the type {short(dtype)}: expected one of {', '.join(_DTYPES)}")
     mark = dtype.state[1] if isinstance(dtype.state, tuple) and len(dtype.state) > 1 else None
     if mark not in ("<", ">", "|") or order not in ("C", "F"):
-        raise NetworkError(f"an array of the byte order {mark!r} and the layout {order!r}: save it again")
-    return np.frombuffer(data, mark + dtype.args[0]).reshape(shape, order=order)
+        raise NetworkError(f"an array of the byte order {short(mark)} and the layout {short(order)}: save it again")
+    try:
+        return np.frombuffer(data, mark + dtype.args[0]).reshape(shape, order=order)
+    except (ValueError, TypeError) as error:
+        raise NetworkError(f"an array of the shape {short(shape)} of {len(data)} bytes: {error}") from error

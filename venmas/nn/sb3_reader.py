@@ -11,6 +11,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from venmas.nn.network import Activation, Layer, Network
 from venmas.nn.pickled import Made, Named, read_pickle
 from venmas.nn.recurrent import Cell, Recurrent
 from venmas.nn.torch_state import Weights, read_state
-from venmas.nn.vec_normalize import read_vec_normalize
+from venmas.nn.vec_normalize import read_normalization
 
 _POLICY = "sb3_contrib.common.recurrent.policies.RecurrentActorCriticPolicy"
 _BOX, _DISCRETE = "gymnasium.spaces.box.Box", "gymnasium.spaces.discrete.Discrete"
@@ -66,8 +67,11 @@ def read_recurrent(path: Path, normalization: Path | None = None) -> Recurrent:
             raise NetworkError(f"its policy has the weights {weights.rest(_OTHERS)[0]!r}, which are not recognised")
     except NetworkError as error:
         raise NetworkError(f"{path}: {error}") from error
-    before = [read_vec_normalize(normalization)] if normalization is not None else []
-    return Recurrent((*before, *stages), path.stem, str(path))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        what = f"{type(error).__name__}: {str(error)[:200]}"
+        raise NetworkError(f"{path}: not {_ARCHIVE}, or damaged: {what}; save it again") from error
+    before = None if normalization is None else read_normalization(normalization)
+    return Recurrent(tuple(stages if before is None else [before, *stages]), path.stem, str(path))
 
 
 _ARCHIVE = "a model that RecurrentPPO.save wrote"
@@ -158,4 +162,4 @@ def _head(weights: Weights, unit: Activation) -> Network:
 def _text(value: Any) -> str:
     if isinstance(value, Named):
         return value.name
-    return f"a {value.of}" if isinstance(value, Made) else f"{value!r:.80}"
+    return short(value)

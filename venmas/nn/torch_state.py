@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Sequence
 from io import BytesIO
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -39,21 +40,24 @@ class Weights:
         tensor = self._left.pop(name)
         try:
             return self._read(tensor)
-        except (NetworkError, ValueError, TypeError, AttributeError) as error:
+        except (NetworkError, ValueError, TypeError, AttributeError, IndexError) as error:
             raise NetworkError(f"its weights {name!r}: {error}") from error
 
     def _read(self, tensor: Any) -> Array:
         if not isinstance(tensor, Made) or tensor.of != _TENSOR:
-            raise NetworkError(f"expected a tensor, it holds {tensor!r:.80}")
+            raise NetworkError(f"expected a tensor, it holds {short(tensor)}")
         storage, offset, shape, strides, *_ = tensor.args
         word, kind, key, _, _ = storage.args[0]
         if word != "storage" or not isinstance(kind, Named) or kind.name not in _STORAGES:
-            raise NetworkError(f"expected float32 or float64, it is kept in {kind!r:.80}")
+            raise NetworkError(f"expected float32 or float64, it is kept in {short(kind)}")
         steps = np.cumprod((1, *shape[:0:-1]))[::-1]
         if tuple(strides) != tuple(steps) or min(shape, default=1) < 1 or offset < 0:
             raise NetworkError(f"of the shape {shape} with strides {strides}: expected a tensor in one piece")
         values = np.frombuffer(read_member(self._data, f"{self._folder}/data/{key}", _WHAT), _STORAGES[kind.name])
-        return values[offset : offset + int(np.prod(shape))].reshape(shape).astype(np.float64)
+        read = values[offset : offset + int(np.prod(shape))].reshape(shape).astype(np.float64)
+        if not np.all(np.isfinite(read)):
+            raise NetworkError("they hold NaN or infinite values: every weight must be a finite number")
+        return read
 
 
 def read_state(data: bytes) -> Weights:
@@ -70,5 +74,5 @@ def read_state(data: bytes) -> Weights:
         raise NetworkError("its numbers begin with the highest byte: save it on a machine that begins with the lowest")
     table = read_pickle(read_member(data, f"{folders[0]}/data.pkl", _WHAT))
     if not isinstance(table, Made) or table.of != _TABLE:
-        raise NetworkError(f"not {_WHAT}: it holds {table!r:.80}")
+        raise NetworkError(f"not {_WHAT}: it holds {short(table)}")
     return Weights(dict(table.items), data, folders[0])

@@ -25,18 +25,26 @@ _STATISTICS = "stable_baselines3.common.running_mean_std.RunningMeanStd"
 
 def read_vec_normalize(path: Path) -> Network:
     """Read the file that ``VecNormalize.save`` writes. Raises `NetworkError`."""
+    network = read_normalization(path)
+    if network is None:
+        raise NetworkError(f"{path}: it leaves observations as they are (norm_obs=False): do without it")
+    return network
+
+
+def read_normalization(path: Path) -> Network | None:
+    """The same; none of a file that leaves observations as they are (of rewards alone). Raises `NetworkError`."""
     try:
         return _network(read_pickle(read_bytes(path)), path)
     except NetworkError as error:
         raise NetworkError(f"{path}: {error}") from error
 
 
-def _network(saved: Any, path: Path) -> Network:
+def _network(saved: Any, path: Path) -> Network | None:
     if not isinstance(saved, Made) or saved.of != _CLASS:
         of = saved.of if isinstance(saved, Made) else type(saved).__name__
         raise NetworkError(f"it holds a {of}: expected VecNormalize of Stable-Baselines3, env.save('{path.name}')")
-    if saved.get("norm_obs") is not True:
-        raise NetworkError("it leaves observations as they are (norm_obs=False): do without it")
+    if saved.get("norm_obs") is False:
+        return None
     statistics = saved.get("obs_rms")
     if not isinstance(statistics, Made) or statistics.of != _STATISTICS:
         raise NetworkError("its statistics are those of observations in parts (Dict): expected one Box")
