@@ -53,10 +53,10 @@ def export(policy: Any, path: Path, dynamo: bool) -> Path:
     ("kind", "dynamo", "settings"),
     [
         ("LSTMCell", False, {}),
-        ("LSTMCell", True, {"sizes": (4, 3)}),
+        pytest.param("LSTMCell", True, {"sizes": (4, 3)}, marks=pytest.mark.slow),  # the exporter takes 8 s to load
         ("LSTMCell", False, {"sizes": (3, 3)}),
         ("GRUCell", False, {"sizes": (4, 4)}),
-        ("GRUCell", True, {}),
+        pytest.param("GRUCell", True, {}, marks=pytest.mark.slow),
     ],
 )
 def test_steps_are_those_of_torch(kind: str, dynamo: bool, settings: dict[str, Any], tmp_path: Path) -> None:
