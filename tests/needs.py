@@ -16,6 +16,7 @@ BROUGHT_BY = {
     "markdown_it": "markdown-it-py",
     "nbformat": "nbclient",
     "pysat": "python-sat",
+    "sb3_contrib": "sb3-contrib",
     "stable_baselines3": "stable-baselines3",
     "yaml": "mkdocs",
     "z3": "z3-solver",

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.nn.layer_table import HEAD, rows
+from tests.nn.layer_table import HEAD, RECURRENT_HEAD, rows
 from tests.nn.test_bad_keras_files import layer, model_of, wired, write_h5
 from venmas.errors import NetworkError
 from venmas.nn import load_network
-from venmas.nn.keras_known import LAYERS
+from venmas.nn.keras_known import LAYERS, RECURRENT
 
 RNG = np.random.default_rng(4)
 SHAPES = [(4, 5, 2), (3, 3, 1), (5, 2, 3)]
@@ -186,13 +186,14 @@ def test_smooth_units_beside_a_skip_connection_are_refused(tmp_path):
         load_network(tmp_path / "net.h5")
 
 
-def test_the_table_of_layers_is_that_of_the_reader():
+@pytest.mark.parametrize(("head", "layers"), [(HEAD, LAYERS), (RECURRENT_HEAD, RECURRENT)])
+def test_the_table_of_layers_is_that_of_the_reader(head, layers):
     page = (Path(__file__).parents[2] / "docs/own-network.md").read_text().splitlines()
-    at = page.index(HEAD[0])
-    assert page[at : page.index("", at)] == [*HEAD, *rows()]
+    at = page.index(head[0])
+    assert page[at : page.index("", at)] == [*head, *rows(layers)]
 
 
-@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("kind", [*LAYERS, *RECURRENT])
 def test_every_layer_refuses_what_its_table_does_not_hold(kind, tmp_path):
     made = layer(kind, unheard=1)
     write_h5(tmp_path / "net.h5", model_of(first((2, 2, 2)), made) if kind != "InputLayer" else model_of(made), {})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from io import BytesIO
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,18 @@ def read_bytes(path: Path, *, offset: int = 0, length: int | None = None) -> byt
     if len(data) > MAX_BYTES:
         raise NetworkError(f"{path} is larger than {MAX_BYTES >> 20} MB: too large for the networks VenMAS verifies")
     return data
+
+
+def read_member(data: bytes, name: str, what: str) -> bytes:
+    """The content of a file in a zip archive. Raises `NetworkError`. what: the archive, for the message."""
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive, archive.open(name) as member:
+            content = member.read(MAX_BYTES + 1)
+    except Exception as error:  # the errors of zipfile and of its decompressors have no common base
+        raise NetworkError(f"not {what}, or damaged: {error}; save it again") from error
+    if len(content) > MAX_BYTES:
+        raise NetworkError(f"{name} is larger than {MAX_BYTES >> 20} MB: too large for the networks VenMAS verifies")
+    return content
 
 
 def read_number(word: str, path: Path, place: str, at: int) -> float:

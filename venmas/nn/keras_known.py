@@ -165,6 +165,31 @@ MERGES = ("Add", "Subtract", "Maximum", "Minimum", "Concatenate")
 """Those that take the outputs of several layers."""
 
 _OUTER = ("class_name", "config", "module", "registered_name", "shared_object_id", "build_config", "name")
+_CELL = {
+    "units": _UNITS,
+    "activation": _one_of("tanh"),
+    "use_bias": _FLAG,
+    "return_sequences": _FLAG,
+    "return_state": _one_of(False),
+    "go_backwards": _one_of(False),
+    "stateful": _FLAG,
+    "zero_output_for_mask": _NEVER,
+    "time_major": _NEVER,
+    **dict.fromkeys(("unroll", "implementation", "use_cudnn", "dropout", "recurrent_dropout", "seed"), _ANY),
+    **{
+        f"{role}_{what}": _ANY
+        for role in (*_ROLES, "recurrent")
+        for what in ("initializer", "regularizer", "constraint")
+    },
+}
+_GATED = {**_CELL, "recurrent_activation": _one_of("sigmoid")}
+RECURRENT: Mapping[str, Mapping[str, Known]] = {
+    "SimpleRNN": _CELL,
+    "GRU": {**_GATED, "reset_after": _FLAG},
+    "LSTM": {**_GATED, "unit_forget_bias": _ANY},
+}
+"""The keys of those with a memory."""
+
 _MODULES = ("keras.layers", "keras._legacy.layers", "tf_keras.layers", "keras_core.layers")
 _POLICIES = ("DTypePolicy", "FloatDTypePolicy", "Policy")
 
@@ -191,16 +216,17 @@ def check_layer(layer: Config, *outer: str) -> None:
     kind, config = layer["class_name"], layer["config"]
     if kind == "Softmax":
         raise NetworkError("is not piecewise linear: save the model up to the layer before it (the logits)")
-    if not is_built_in(layer, LAYERS, _MODULES):
+    classes = {**LAYERS, **RECURRENT}
+    if not is_built_in(layer, classes, _MODULES):
         stored = {key: layer[key] for key in ("registered_name", "module") if layer.get(key)}
         raise NetworkError(
             f"layers of this class are not supported{', stored as ' + short(stored) if stored else ''}; supported are "
-            f"{', '.join(LAYERS)} of Keras itself"
+            f"{', '.join(classes)} of Keras itself"
         )
     check_keys(layer, (*_OUTER, *outer), "the layer")
     if "name" in layer and layer["name"] != config.get("name"):
         raise NetworkError(f"its configuration names it {short(config.get('name'))}")
-    known = {**_COMMON, **LAYERS[kind]}
+    known = {**_COMMON, **classes[kind]}
     check_keys(config, known, "its configuration")
     for key, value in config.items():
         if not known[key].test(value):

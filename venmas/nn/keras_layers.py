@@ -21,6 +21,8 @@ def weight_fields(layer: Config) -> tuple[str, ...]:
     match layer["class_name"]:
         case "Dense" | "Conv2D":
             return ("kernel", "bias") if config.get("use_bias", True) else ("kernel",)
+        case "SimpleRNN" | "GRU" | "LSTM":
+            return ("kernel", "recurrent_kernel", *(["bias"] if config.get("use_bias", True) else []))
         case "BatchNormalization":
             own = [name for name, key in (("gamma", "scale"), ("beta", "center")) if config[key]]
             return (*own, "moving_mean", "moving_variance")
@@ -35,15 +37,7 @@ def apply_layer(chain: Chain, layer: Config, values: list[Value], weights: Layer
     Raises `NetworkError`.
     """
     kind, config = layer["class_name"], layer["config"]
-    stored = [(shape_of(config.get("batch_input_shape")), values[0])]
-    if build := layer.get("build_config"):
-        check_keys(build, ("input_shape",), "its build_config")
-        built = build["input_shape"]
-        several = kind in MERGES and isinstance(built, list) and len(built) == len(values)
-        stored += [(shape_of(b), v) for b, v in zip(built if several else [built], values, strict=False)]
-    for shape, value in stored:
-        if shape is not None and tuple(shape[1:]) != value.shape[1:]:
-            raise NetworkError(f"was built for inputs of shape {short(shape)}, the layer before gives {value.shape}")
+    check_built(layer, values)
     name = float_type(config)
     dtype = np.float64 if name == "float64" else np.float32
     match kind:
@@ -90,6 +84,20 @@ def apply_layer(chain: Chain, layer: Config, values: list[Value], weights: Layer
         case "Normalization":
             _normalize(chain, config, dtype, weights)
             chain.float32_refusal = pieces.FOLDED.format("division of its own (Normalization)")
+
+
+def check_built(layer: Config, values: list[Value]) -> None:
+    """Raise `NetworkError` where a layer was built for tensors of other shapes than those it takes."""
+    kind, config = layer["class_name"], layer["config"]
+    stored = [(shape_of(config.get("batch_input_shape")), values[0])]
+    if build := layer.get("build_config"):
+        check_keys(build, ("input_shape",), "its build_config")
+        built = build["input_shape"]
+        several = kind in MERGES and isinstance(built, list) and len(built) == len(values)
+        stored += [(shape_of(b), v) for b, v in zip(built if several else [built], values, strict=False)]
+    for shape, value in stored:
+        if shape is not None and tuple(shape[1:]) != value.shape[1:]:
+            raise NetworkError(f"was built for inputs of shape {short(shape)}, the layer before gives {value.shape}")
 
 
 def _activate(chain: Chain, activation: Any, layer: Config) -> None:

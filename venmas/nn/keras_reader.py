@@ -16,12 +16,14 @@ from typing import Any
 
 from venmas.errors import NetworkError
 from venmas.nn.chain import Chain
-from venmas.nn.files import MAX_BYTES, parse_json, read_bytes
+from venmas.nn.files import parse_json, read_bytes, read_member
+from venmas.nn.keras_cells import Sequence, has_memory
 from venmas.nn.keras_graph import input_shape, layer_name, layers_in_order
-from venmas.nn.keras_known import Config, short
-from venmas.nn.keras_layers import apply_layer, weight_fields
+from venmas.nn.keras_known import RECURRENT, Config, short
+from venmas.nn.keras_layers import apply_layer, check_built, weight_fields
 from venmas.nn.keras_weights import KerasWeights
-from venmas.nn.network import Network
+from venmas.nn.network import FloatType, Network
+from venmas.nn.recurrent import Cell, Recurrent
 
 _CONFIG, _WEIGHTS = "config.json", "model.weights.h5"
 _MEMBERS = ("metadata.json", _CONFIG, _WEIGHTS)
@@ -36,6 +38,22 @@ def read_keras(path: Path) -> Network:
     A Normalization layer subtracts the stored mean and divides by ``max(sqrt(variance), 1e-7)``, the float that Keras
     computes in the type of the layer: that float is the stored weight here.
     """
+    (network, *others) = _stages(path)
+    if others or isinstance(network, Cell):
+        raise NetworkError(f"{path}: the model has a memory, LSTM, GRU or SimpleRNN: read it with load_recurrent")
+    return network
+
+
+def read_recurrent(path: Path, _options: None = None) -> Recurrent:
+    """Read such a file of a model with LSTM, GRU or SimpleRNN layers. Raises `NetworkError`, naming the layer.
+
+    Its layers follow each other; a step is one entry of a sequence without a fixed length, or a call with one entry
+    where they are stateful. Source of what the layers compute: Keras 3, whose GRU and LSTM are those of Keras 2.
+    """
+    return Recurrent(tuple(_stages(path)), path.stem, str(path))
+
+
+def _stages(path: Path) -> list[Network | Cell]:
     try:
         import h5py
     except ImportError as error:  # left out where only certificates are checked
@@ -50,10 +68,10 @@ def read_keras(path: Path) -> Network:
         else:
             config, weights = None, data
         with h5py.File(BytesIO(weights), "r") as file:
-            network = _read(_stored_config(file) if config is None else config, KerasWeights(file, len(weights)), path)
+            stages = _read(_stored_config(file) if config is None else config, KerasWeights(file, len(weights)), path)
         if path.suffix.lower() == ".keras":
             _check_members(data)
-        return network
+        return stages
     except NetworkError as error:
         raise NetworkError(f"{path}: {error}") from error
     except (OSError, RuntimeError, *_MALFORMED) as error:  # what h5py raises for damaged files
@@ -64,17 +82,7 @@ def read_keras(path: Path) -> Network:
 
 def _unzip(data: bytes) -> tuple[dict[str, Any], bytes]:
     """The configuration and the HDF5 file of a .keras archive."""
-    members = []
-    for name in (_CONFIG, _WEIGHTS):
-        try:
-            with zipfile.ZipFile(BytesIO(data)) as archive, archive.open(name) as member:
-                members.append(member.read(MAX_BYTES + 1))
-        except Exception as error:  # the errors of zipfile and of its decompressors have no common base
-            raise NetworkError(f"not a .keras archive, or damaged: {error}; save it again") from error
-        if len(members[-1]) > MAX_BYTES:
-            raise NetworkError(
-                f"{name} is larger than {MAX_BYTES >> 20} MB: too large for the networks VenMAS verifies"
-            )
+    members = [read_member(data, name, "a .keras archive") for name in (_CONFIG, _WEIGHTS)]
     return parse_json(members[0], _CONFIG), members[1]
 
 
@@ -108,11 +116,15 @@ def _stored_config(file: Any) -> dict[str, Any]:
     return parse_json(text, "the model_config")
 
 
-def _read(config: Config, weights: KerasWeights, path: Path) -> Network:
-    layers, sources = layers_in_order(config)
-    chain = Chain(input_shape(config, layers[0]))
+def _read(config: Config, weights: KerasWeights, path: Path) -> list[Network | Cell]:
+    """The parts of the model, of which only those with a memory are several."""
+    inner = config["config"]
+    time = Sequence(config) if has_memory(inner if isinstance(inner, list) else inner["layers"]) else None
+    layers, sources = layers_in_order(config if time is None else time.config)
+    chain = Chain(input_shape(config if time is None else time.config, layers[0]))
     last = {name: number for number, before in enumerate(sources) for name in before}
     counts: Counter[str] = Counter()
+    stages: list[Network | Cell] = []
     for number, layer in enumerate(layers):
         name, kind = layer_name(layer), layer["class_name"]
         key = _SNAKE.sub("_", kind).lower() + (f"_{counts[kind]}" if counts[kind] else "")
@@ -123,11 +135,31 @@ def _read(config: Config, weights: KerasWeights, path: Path) -> Network:
                 if last[before] == number:
                     chain.held.pop(before, None)
             chain.current = values[0]
-            apply_layer(chain, layer, values, weights.of_layer(name, key, weight_fields(layer)))
+            own = weights.of_layer(name, key, weight_fields(layer))
+            if time is not None:
+                time.pass_by(layer)
+            if time is not None and kind in RECURRENT:
+                if chain.held:
+                    raise NetworkError(f"stands beside layer {next(iter(chain.held))!r}: expected a chain of layers")
+                check_built(layer, values)
+                cell, shape = time.cell(layer, chain.shape, own)
+                stages += [*_part(chain, path), cell]
+                chain = Chain(shape)
+            else:
+                apply_layer(chain, layer, values, own)
         except (NetworkError, *_MALFORMED) as error:
             what = error if isinstance(error, NetworkError) else f"{type(error).__name__}: {error}"
             raise NetworkError(f"layer {name!r} ({kind}): {what}") from error
         if name in last:
             chain.held[name] = chain.current
     weights.finish([layer_name(layer) for layer in layers])
-    return chain.network(path.stem, "float64" if "float64" in weights.float_types else "float32", str(path))
+    kind_of_float: FloatType = "float64" if "float64" in weights.float_types else "float32"
+    if stages:
+        return [*stages, *_part(chain, path)]
+    return [chain.network(path.stem, kind_of_float, str(path))]
+
+
+def _part(chain: Chain, path: Path) -> list[Network]:
+    """The network of the layers between two cells, if there are any."""
+    chain.settle()
+    return [chain.network(path.stem, "float64", str(path))] if chain.layers else []

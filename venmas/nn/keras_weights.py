@@ -20,6 +20,7 @@ _MAX_NAMES = 1 << 29  # bytes that a list of names could claim: many of them may
 _CONTAINERS = ("layers", "_layer_checkpoint_dependencies")
 _WHOLE = "model_weights"
 _STATISTICS = "count"  # of samples that a Normalization has seen
+_CELL = "cell/"  # of a layer with a memory
 _SEED = "seed_generator/vars/0"
 _TRAINING = {_WHOLE: ("optimizer_weights/",), "": ()} | dict.fromkeys(_CONTAINERS, ("optimizer/", "metrics/"))
 
@@ -76,7 +77,8 @@ class KerasWeights:
         for path in [p for p in self.data if p.startswith(prefix)]:
             rest = path.removeprefix(prefix)
             if by_number:
-                field = next((f for number, f in enumerate(known) if rest == f"vars/{number}"), None)
+                inner = f"{_CELL if fields[1:2] == ('recurrent_kernel',) else ''}vars/"
+                field = next((f for number, f in enumerate(known) if rest == f"{inner}{number}"), None)
             else:
                 last = rest.rsplit("/", 1)[-1]
                 field = next((f for f in known if last in (f, f"{f}:0")), None)

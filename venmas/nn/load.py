@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
@@ -14,14 +15,26 @@ from venmas.runtime import plugins
 
 Normalization: TypeAlias = Literal["apply", "ignore"]
 _ONNX, _KERAS, _NNET = "onnx_reader:read_onnx", "keras_reader:read_keras", "nnet_reader:read_nnet"
-_POLAR = "polar_reader:read_polar"
-_OWN = {"onnx": _ONNX, "h5": _KERAS, "hdf5": _KERAS, "keras": _KERAS, "json": _KERAS, "nnet": _NNET, "polar": _POLAR}
+_POLAR, _PKL = "polar_reader:read_polar", "vec_normalize:read_vec_normalize"
+_OWN = {
+    "onnx": _ONNX,
+    **dict.fromkeys(("h5", "hdf5", "keras", "json"), _KERAS),
+    "nnet": _NNET,
+    "polar": _POLAR,
+    "pkl": _PKL,
+}
 _READERS: plugins.Registry[Callable[..., object]] = plugins.Registry(
     "reader",
     plugins.READERS,
     {extension: f"venmas.nn.{place}" for extension, place in _OWN.items()},
     lambda _name, made: "" if callable(made) else "it is no function",
 )
+_RECURRENT = {
+    "onnx": "onnx_recurrent",
+    **dict.fromkeys(("h5", "hdf5", "keras", "json"), "keras_reader"),
+    "zip": "sb3_reader",
+}
+"""Readers of networks with memory."""
 
 
 def extensions() -> tuple[str, ...]:
@@ -40,7 +53,8 @@ def load_network(
 
     .onnx: see `venmas.nn.onnx_reader`. .h5, .hdf5, .keras, .json (the configuration of a Keras model, its weights in
     an .h5 beside it): see `venmas.nn.keras_reader`. .nnet: see `venmas.nn.nnet_reader`. .polar: see
-    `venmas.nn.polar_reader`. Other extensions: readers that other packages plug in (docs/plugins.md).
+    `venmas.nn.polar_reader`. .pkl, the statistics of VecNormalize: see `venmas.nn.vec_normalize`. Other
+    extensions: readers that other packages plug in (docs/plugins.md).
 
     normalization: what to do with the means and ranges in the header of a .nnet file; "ignore" where the caller
     normalises in another way (the headers of the published VerticalCAS networks differ from what analyses use). The
@@ -85,15 +99,34 @@ def load_network(
     return network
 
 
-def load_recurrent(path: str | PathLike[str], *, outputs: str | Sequence[str] | None = None) -> Recurrent:
-    """Read a network with LSTM, GRU or RNN cells from an .onnx file: see `venmas.nn.onnx_recurrent`.
+def load_recurrent(
+    path: str | PathLike[str],
+    *,
+    outputs: str | Sequence[str] | None = None,
+    normalization: str | PathLike[str] | None = None,
+) -> Recurrent:
+    """Read a network with LSTM, GRU or RNN cells; the extension says how, and no code of the file is run.
 
-    outputs: names of the outputs that the network has, besides its memory. Raises `NetworkError` for whatever cannot be
-    read as such a network, with file, place and remedy.
+    .onnx: see `venmas.nn.onnx_recurrent`. .h5, .hdf5, .keras, .json: see `venmas.nn.keras_reader`. .zip, of
+    RecurrentPPO: see `venmas.nn.sb3_reader`.
+
+    outputs: names of the outputs that an .onnx file has, besides its memory. normalization: the .pkl file of
+    VecNormalize that a .zip was trained with. Raises `NetworkError` for whatever cannot be read as such a network, with
+    file, place and remedy.
     """
-    from venmas.nn.onnx_recurrent import read_recurrent
-
     file = Path(path)
-    if file.suffix.lower() != ".onnx":
-        raise NetworkError(f"network file {file}: networks with memory are read from .onnx files: export it")
-    return read_recurrent(file, [outputs] if isinstance(outputs, str) else outputs)
+    extension = file.suffix.lower().removeprefix(".")
+    options = {"outputs": ("onnx", outputs), "normalization": ("zip", normalization)}
+    if extension not in _RECURRENT:
+        ends = ", ".join(f".{name}" for name in _RECURRENT)
+        raise NetworkError(f"network file {file}: networks with memory are read from {ends} files: export it")
+    for name, (of, value) in options.items():
+        if value is not None and extension != of:
+            raise NetworkError(f"network file {file}: {name} is for .{of} files only: give none")
+    given = {
+        "onnx": [outputs] if isinstance(outputs, str) else outputs,
+        "zip": None if normalization is None else Path(normalization),
+    }
+    return cast(
+        Recurrent, import_module(f"venmas.nn.{_RECURRENT[extension]}").read_recurrent(file, given.get(extension))
+    )

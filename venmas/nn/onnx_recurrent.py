@@ -7,15 +7,17 @@ is one entry of the sequence, of a batch of one. The memory comes in by ``initia
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.errors import NetworkError
 from venmas.nn.files import read_bytes
 from venmas.nn.network import Layer, Network
+from venmas.nn.onnx_cells import with_cells
 from venmas.nn.onnx_moves import MOVES
 from venmas.nn.onnx_reader import DOMAINS, Reader, chosen, needed, parse_model
 from venmas.nn.onnx_table import RECURRENT, Call, fit
@@ -36,9 +38,28 @@ def read_recurrent(path: Path, outputs: Sequence[str] | None = None) -> Recurren
     """
     model = parse_model(path, read_bytes(path))
     try:
-        return _Cut(model, path).read(outputs)
+        cut = _Cut(model, path)
+        return (cut if cut.nodes else _Cut(with_cells(model, _constant(model, path)), path)).read(outputs)
     except NetworkError as error:
         raise NetworkError(f"{path}: {error}") from error
+
+
+def _constant(model: Any, path: Path) -> Callable[[str], NDArray[Any] | None]:
+    """The value of a tensor by its name, where it is constant."""
+    reader = Reader(model, path)
+    reader.begin()
+
+    def value(name: str) -> NDArray[Any] | None:
+        if name not in reader.constants:
+            try:
+                for _, maker in needed(model.graph, [name]):
+                    if not reader.constants.keys() & {*maker.output}:
+                        reader.node(maker, set())
+            except NetworkError:  # of what is computed from inputs
+                return None
+        return reader.constants.get(name)
+
+    return value
 
 
 class _Cut:
@@ -52,7 +73,10 @@ class _Cut:
 
     def read(self, outputs: Sequence[str] | None) -> Recurrent:
         if not self.nodes:
-            raise NetworkError("the model has no RNN, GRU or LSTM: read it with load_network")
+            raise NetworkError(
+                "the model has no RNN, GRU or LSTM, nor an LSTMCell or GRUCell as PyTorch writes them, with its memory "
+                "as inputs and outputs of shape (batch, units): read a network without memory with load_network"
+            )
         self.whole = Reader(self.model, self.path)
         self.whole.begin()
         if self.whole.opset < _FIRST:
@@ -245,7 +269,10 @@ class _Cut:
         return False
 
 
-_ONE = "[1, 1, inputs]: a sequence of one, a batch of one"
+_ONE = (
+    "[1, 1, inputs]: a sequence of one, a batch of one; several steps are not unrolled, as the products of units in "
+    "them are no layers of a network"
+)
 
 
 def _name(node: Any) -> str:

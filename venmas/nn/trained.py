@@ -40,6 +40,11 @@ def scores_of(model: Any, seen: str, expected: str) -> Any:
     import torch
 
     policy = model.policy
+    if hasattr(policy, "lstm_actor"):
+        raise NetworkError(
+            f"{type(model).__name__} has a memory: write model.save('policy.zip'), and give system.recurrent what "
+            "load_recurrent('policy.zip') reads"
+        )
     extractor = type(getattr(policy, "features_extractor", None) or getattr(policy, "pi_features_extractor", None))
     if hasattr(policy, "q_net"):
         extractor = type(policy.q_net.features_extractor)

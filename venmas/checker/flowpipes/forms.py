@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import add, mul
 
+from venmas.checker.flowpipes import rows
 from venmas.checker.flowpipes.univariate import SLOPE_BITS, OutsideError, relaxed
 from venmas.model.evaluation.elementary.function import Pair
 
@@ -28,14 +29,14 @@ class Form:
     all values are between besides."""
 
     c: int
-    g: tuple[int, ...] = ()
+    g: Sequence[int] = ()
     e: int = 0
     known: Pair | None = None
 
     @property
     def size(self) -> int:
         """How far values are from the centre, at most."""
-        return sum(map(abs, self.g)) + self.e
+        return rows.total(self.g) + self.e
 
     @property
     def range(self) -> Pair:
@@ -71,10 +72,10 @@ def not_negative(forms: Mapping[str, Form], guard: Form) -> dict[str, Form]:
         if not form.g:
             made[name] = form
             continue
-        rows = list(zip(form.g, parts, shifts, strict=False))
-        c = form.c + sum(g * shift >> SLOPE_BITS for g, _, shift in rows)
-        kept = tuple(g * part >> SLOPE_BITS for g, part, _ in rows) + form.g[len(rows) :]
-        made[name] = Form(c, kept, form.e + sum(2 for g, part, _ in rows if g and part < _ONE), form.known)
+        parted = list(zip(form.g, parts, shifts, strict=False))
+        c = form.c + sum(g * shift >> SLOPE_BITS for g, _, shift in parted)
+        kept = (*(g * part >> SLOPE_BITS for g, part, _ in parted), *form.g[len(parted) :])
+        made[name] = Form(c, kept, form.e + sum(2 for g, part, _ in parted if g and part < _ONE), form.known)
     return made
 
 
@@ -94,7 +95,7 @@ class Forms:
     def add(self, left: Form, right: Form) -> Form:
         """Sum, exactly."""
         g1, g2 = left.g, right.g
-        g = *map(add, g1, g2), *g1[len(g2) :], *g2[len(g1) :]
+        g = rows.added(g1, g2) or (*map(add, g1, g2), *g1[len(g2) :], *g2[len(g1) :])
         known = None
         if left.known is not None and right.known is not None:
             known = left.known[0] + right.known[0], left.known[1] + right.known[1]
@@ -103,18 +104,21 @@ class Forms:
     def scale(self, value: Form, factor: Fraction) -> Form:
         """Multiple; each coefficient that is rounded is off by less than one."""
         p, q = factor.numerator, factor.denominator
+        if p == q:
+            return value
         known = None
         if value.known is not None:
             low, high = value.known if p >= 0 else value.known[::-1]
             known = low * p // q, -(-high * p // q)
         if q == 1:
-            return Form(value.c * p, tuple([x * p for x in value.g]), value.e * abs(p), known)
-        g = tuple([x * p // q for x in value.g])
+            g = rows.multiple(value.g, p, 1) or tuple([x * p for x in value.g])
+            return Form(value.c * p, g, value.e * abs(p), known)
+        g = rows.multiple(value.g, p, q) or tuple([x * p // q for x in value.g])
         return Form(value.c * p // q, g, -(-value.e * abs(p) // q) + len(g) + 1, known)
 
     def multiply(self, left: Form, right: Form) -> Form:
         """Product; of one object with itself, its square, which is not negative."""
-        found = self.dot(((1, left, right),))
+        found = self._long(left, right) or self.dot(((1, left, right),))
         return replace(found, known=(0, max(found.range[1], 0))) if left is right else found
 
     def dot(self, terms: Sequence[tuple[int, Form, Form]], divisor: int = 1) -> Form:
@@ -136,6 +140,16 @@ class Forms:
         bits, unit = self.bits, 2 * divisor << self.bits
         g = [x >> bits for x in g] if divisor == 1 else [x // divisor >> bits for x in g]
         return Form(centre // unit, tuple(g), -(-twice // unit) + len(g) + 1)
+
+    def _long(self, left: Form, right: Form) -> Form | None:
+        """The same as `dot` has for one product, of forms with long rows."""
+        crossed = rows.crossed(left.g, right.g)
+        g = rows.combined(left.g, right.g, (right.c, left.c), self.bits)
+        if crossed is None or g is None:
+            return None
+        centre = 2 * left.c * right.c + crossed[0]
+        twice = 2 * (abs(left.c) * right.e + abs(right.c) * left.e + left.size * right.size) - crossed[1]
+        return Form(centre >> self.bits + 1, g, -(-twice >> self.bits + 1) + len(g) + 1)
 
     def divide(self, left: Form, right: Form) -> Form:
         """Quotient. Raises `OutsideError` where the divisor may be 0."""
@@ -169,7 +183,8 @@ class Forms:
         """The form with its radius as a symbol of its own."""
         if not value.e:
             return value
-        g = (*value.g, *(0,) * (self.symbols - len(value.g)), value.e)
+        g = rows.followed(value.g, self.symbols, value.e)
+        g = g or (*value.g, *(0,) * (self.symbols - len(value.g)), value.e)
         self.symbols += 1
         return Form(value.c, g, 0, value.known)
 

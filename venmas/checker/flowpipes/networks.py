@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from venmas.budget import ask
 from venmas.checker.affine.products import Factor, scaled_down
+from venmas.checker.flowpipes import rows
 from venmas.checker.flowpipes.forms import Form, Forms
 from venmas.checker.flowpipes.univariate import SLOPE_BITS, OutsideError, relaxed
 from venmas.nn import Network
@@ -63,8 +64,8 @@ class _Pass:
         symbols = self.ring.symbols
         if any(form.size + abs(form.c) >> self.down >= 1 << _VALUES for form in inputs):
             raise _TooLargeError
-        columns = [[f.c, *f.g, *(0,) * (symbols - len(f.g))] for f in inputs]
-        z = np.array([[x >> self.down for x in column] for column in columns], dtype=np.int64).T
+        centres = np.array([[f.c >> self.down for f in inputs]], dtype=np.int64)
+        z = np.concatenate([centres, (rows.table([f.g for f in inputs], symbols).T >> self.down).astype(np.int64)])
         radii = np.array([-(-f.e >> self.down) + symbols + 1 for f in inputs], dtype=np.int64)
         for layer in network.layers:
             ask()
@@ -76,9 +77,9 @@ class _Pass:
         z, radii = np.concatenate([z[: 1 + symbols], z[1 + symbols + kept]]), radii + own.sum(0) - own[kept].sum(0)
         self.ring.symbols += len(kept)
         found = []
-        for column, radius in zip(z.T.tolist(), radii.tolist(), strict=True):
-            g = tuple([x << self.down for x in column[1:]])
-            found.append(self.ring.fresh(Form(column[0] << self.down, g, radius << self.down)))
+        for column, radius in zip(np.ascontiguousarray(z.T), radii.tolist(), strict=True):
+            g = rows.shifted(column[1:], self.down)
+            found.append(self.ring.fresh(Form(int(column[0]) << self.down, g, radius << self.down)))
         return found
 
     def _affine(self, layer: Layer, z: Ints, radii: Ints) -> tuple[Ints, Ints]:

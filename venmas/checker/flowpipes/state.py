@@ -20,7 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from venmas.checker.flowpipes import rows
 from venmas.checker.flowpipes.flow import Moved
 from venmas.checker.flowpipes.forms import Form, Forms, between, not_negative
 from venmas.checker.flowpipes.networks import apply_network
@@ -291,19 +296,24 @@ def _reduced(forms: Mapping[str, Form], ring: Forms, most: int) -> tuple[dict[st
     """
     whole = {n: ring.fresh(f) for n, f in forms.items()}
     count = ring.symbols
-    rows = [(*f.g, *(0,) * (count - len(f.g))) for f in whole.values()]
-    sizes = [sum(map(abs, row)) + 1 for row in rows]
-    used = [i for i in range(count) if any(row[i] for row in rows)]
-
-    def weight(i: int) -> int:
-        parts = [(abs(row[i]) << 40) // size for row, size in zip(rows, sizes, strict=True)]
-        return sum(parts) - max(parts)
-
-    kept = sorted(sorted(used, key=lambda i: (-weight(i), i))[:most]) if len(used) > most + len(rows) else used
-    left = sorted(set(used) - set(kept))
+    table = rows.table([f.g for f in whole.values()], count)
+    size = np.abs(table)
+    used = np.flatnonzero(size.any(0))
+    kept, left = used, used[:0]
+    if len(used) > most + len(table):
+        order = np.argsort(-_weights(size, [f.size for f in whole.values()])[used], kind="stable")
+        kept, left = np.sort(used[order[:most]]), np.sort(used[order[most:]])
     found = Forms(ring.bits, len(kept))
     made = {
-        name: found.fresh(Form(form.c, tuple([row[i] for i in kept]), sum([abs(row[i]) for i in left]), form.known))
-        for (name, form), row in zip(whole.items(), rows, strict=True)
+        name: found.fresh(Form(form.c, rows.row(table[k, kept]), rows.total(rows.row(size[k, left])), form.known))
+        for k, (name, form) in enumerate(whole.items())
     }
     return made, found.symbols
+
+
+def _weights(parts: NDArray[Any], sizes: Sequence[int]) -> NDArray[Any]:
+    """The sum less the greatest of parts of sizes, (rows, n), by column; each in units of 2^-22, of 40 bits of both."""
+    downs = [max(size.bit_length() - 40, 0) for size in sizes]
+    whole = np.array([(size >> down) + 1 for size, down in zip(sizes, downs, strict=True)], dtype=parts.dtype)
+    shares = ((parts >> np.array(downs, dtype=parts.dtype)[:, None]) << 22) // whole[:, None]
+    return np.asarray(shares.sum(0) - shares.max(0))

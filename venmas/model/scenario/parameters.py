@@ -180,18 +180,19 @@ class NetworkFolder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._loaded: dict[tuple[Path, str, tuple[str, ...], tuple[str, ...]], Network] = {}
-        self._recurrent: dict[tuple[Path, tuple[str, ...]], Recurrent] = {}
+        self._recurrent: dict[tuple[Path, tuple[str, ...], Path | None], Recurrent] = {}
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files read so far."""
-        return tuple(dict.fromkeys([*(key[0] for key in self._loaded), *(key[0] for key in self._recurrent)]))
+        beside = [key[2] for key in self._recurrent if key[2] is not None]
+        return tuple(dict.fromkeys([*(key[0] for key in self._loaded), *(key[0] for key in self._recurrent), *beside]))
 
     @property
     def digests(self) -> dict[str, str]:
         """Digests of the networks read so far, by file: they tell whether other weights were used."""
         feed_forward = [(path, outputs, network.digest) for (path, _, outputs, _), network in self._loaded.items()]
-        recurrent = [(*key, network.digest) for key, network in self._recurrent.items()]
+        recurrent = [(path, outputs, network.digest) for (path, outputs, _), network in self._recurrent.items()]
         return {":".join([self.name_of(path), *outputs]): digest for path, outputs, digest in feed_forward + recurrent}
 
     def name_of(self, file: Path) -> str:
@@ -217,12 +218,18 @@ class NetworkFolder:
             self._loaded[key] = load_network(file, normalization=normalization, outputs=outputs, inputs=inputs)
         return self._loaded[key]
 
-    def load_recurrent(self, *patterns: str, outputs: str | Sequence[str] | None = None) -> Recurrent:
-        """The network with memory in such a file, for `System.recurrent`; as `load`, by `load_recurrent`."""
+    def load_recurrent(
+        self, *patterns: str, outputs: str | Sequence[str] | None = None, normalization: str | None = None
+    ) -> Recurrent:
+        """The network with memory in such a file, for `System.recurrent`; as `load`, by `load_recurrent`.
+
+        normalization: a pattern as well, of the .pkl file.
+        """
         file = self._file(patterns)
-        key = (file, (outputs,) if isinstance(outputs, str) else tuple(outputs or ()))
+        beside = None if normalization is None else self._file([normalization])
+        key = (file, (outputs,) if isinstance(outputs, str) else tuple(outputs or ()), beside)
         if key not in self._recurrent:
-            self._recurrent[key] = load_recurrent(file, outputs=outputs)
+            self._recurrent[key] = load_recurrent(file, outputs=outputs, normalization=beside)
         return self._recurrent[key]
 
     def _file(self, patterns: Sequence[str]) -> Path:

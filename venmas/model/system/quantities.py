@@ -20,6 +20,7 @@ from venmas.model.expressions.expr import (
     Condition,
     Expr,
     Variable,
+    as_expr,
     compare,
     conjunction,
     disjunction,
@@ -27,6 +28,8 @@ from venmas.model.expressions.expr import (
 from venmas.model.expressions.expr import to_comparison as linear
 from venmas.model.expressions.simplify import Simplifier
 from venmas.model.expressions.walk import walk
+from venmas.model.system.disturbances import check_undisturbed
+from venmas.model.system.parts import Branch
 
 if TYPE_CHECKING:
     from venmas.model.system.system import System
@@ -49,6 +52,17 @@ def declare_measured(system: System, name: str, value: Expr) -> Variable:
     if MEASURED in system.variables and not system.quantities:
         raise ModelError(f"a system with quantities cannot have a variable {MEASURED!r} of its own: rename it")
     return system[MEASURED] if system.quantities else system.boolean(MEASURED)
+
+
+def measure(system: System, name: str, value: Expr, lower: object, upper: object, unit: str) -> Variable:
+    """Declare a quantity (`System.quantity`). Raises `ModelError`."""
+    measured = declare_measured(system, name, value)
+    check_undisturbed(system, value, f"quantity {name!r}")
+    node = system.real(name, lower, upper, unit)
+    system.quantities[name] = value
+    updates = ((measured.name, as_expr(1)), *system.quantities.items())
+    system.branches = [Branch(MEASURE, updates, measured == 0)]
+    return node
 
 
 def with_quantities(

@@ -40,7 +40,7 @@ from venmas.model.system.declarations import KEYWORDS, declare, declare_noise
 from venmas.model.system.disturbances import ahead, check_undisturbed
 from venmas.model.system.initial import InitialSet, to_formula
 from venmas.model.system.memo import Memo
-from venmas.model.system.memory import at_first, remember
+from venmas.model.system.memory import at_first, remember, stack
 from venmas.model.system.naming import missing, unnameable
 from venmas.model.system.parts import Agent as Agent
 from venmas.model.system.parts import Branch as Branch
@@ -48,8 +48,8 @@ from venmas.model.system.quantities import (
     DEFAULT_RANGE,
     MEASURE,
     check_initial_names,
-    declare_measured,
     linearised,
+    measure,
     with_quantities,
 )
 from venmas.model.system.validity import check_system, first_smooth
@@ -106,11 +106,10 @@ class System(Shown):
     def _parts(self) -> tuple[object, ...]:
         """All that the system consists of, in an order that tells one list from the next."""
         tables = (self.variables, self.nodes_by_name, self.propositions, self.properties)
-        named = (part for table in tables for item in table.items() for part in item)
         return (
             self.name,
             self.description,
-            *named,
+            *(part for table in tables for item in table.items() for part in item),
             *self.agents,
             *self.branches,
             *self.disturbances,
@@ -157,12 +156,7 @@ class System(Shown):
         Declare it before branches and initial sets; propositions and formulas may compare it. Leaving its range is an
         error of the model, as for any variable. Raises `ModelError`.
         """
-        measured = declare_measured(self, name, as_expr(value))
-        check_undisturbed(self, as_expr(value), f"quantity {name!r}")
-        node = self.real(name, lower, upper, unit)
-        self.quantities[name] = as_expr(value)
-        updates = ((measured.name, as_expr(1)), *self.quantities.items())
-        self.branches = [Branch(MEASURE, updates, measured == 0)]
+        node = measure(self, name, as_expr(value), lower, upper, unit)
         self._named.add(MEASURE)
         return node
 
@@ -195,6 +189,15 @@ class System(Shown):
         They are 0 at first unless initial sets name them. cell: the largest ``abs(c)`` of an LSTM. Raises `ModelError`.
         """
         return remember(self, network, inputs, name, cell)
+
+    def stacked(
+        self, inputs: Iterable[Scalar], count: int, name: str = "past", first: str = "zero", ends: object = None
+    ) -> Vector:
+        """The last `count` observations, the oldest first (docs/own-network.md); ``past[1]``.. are variables.
+
+        first: "zero" or "repeat". ends: (least, greatest), of observations that are no variables. Raises `ModelError`.
+        """
+        return stack(self, inputs, count, name, first, ends)
 
     def flow(self, period: object, rates: Mapping[Variable, Scalar]) -> Motion:
         """A differential equation over one period, {variable: derivative}; its `end` is for the updates of a branch.
@@ -313,9 +316,7 @@ class System(Shown):
         return self.once("vocabulary", self._vocabulary)
 
     def _vocabulary(self) -> Vocabulary:
-        labels: dict[str, Fraction] = {}
-        for decl in self.variables.values():
-            labels.update({text: Fraction(value) for value, text in decl.labels})
+        labels = {text: Fraction(value) for decl in self.variables.values() for value, text in decl.labels}
         return Vocabulary(
             variables=tuple(n for n in self.variables if n not in self.disturbances and not ahead(n)),
             booleans=frozenset(d.name for d in self.variables.values() if d.boolean),
@@ -351,9 +352,8 @@ class System(Shown):
 
     def _roots(self) -> list[tuple[str, Expr | Condition]]:
         roots: list[tuple[str, Expr | Condition]] = [(f"agent {a.name!r}", a.expr) for a in self.agents]
-        for b in self.branches:
-            roots.append((f"branch {b.name!r}", b.guard))
-            roots += [(f"branch {b.name!r}, update of {n}", e) for n, e in b.updates]
+        for where, b in ((f"branch {b.name!r}", b) for b in self.branches):
+            roots += [(where, b.guard), *((f"{where}, update of {n}", e) for n, e in b.updates)]
         return roots
 
     def nodes(self) -> Iterator[tuple[str, Expr | Condition]]:
