@@ -73,9 +73,10 @@ def _true(sequent: Sequent, graph: Graph, states: dict[str, frozenset[int]]) -> 
     return states[sequent.start] <= evaluate(sequent.formula, graph)
 
 
-def test_true_levels_show_what_holds_and_no_levels_more() -> None:
+@pytest.mark.parametrize("graphs", [1000, pytest.param(4000, marks=pytest.mark.slow)])
+def test_true_levels_show_what_holds_and_no_levels_more(graphs: int) -> None:
     rng, system, seen = Random(3), _system(), Counter[str]()
-    for _ in range(4000):
+    for _ in range(graphs):
         stated, graph, held = _stated(rng, system)
         states = {f"C{s}": frozenset({s}) for s in range(STATES)}
         # some cells are wider, some lead elsewhere, some have other levels: what is shown has to be true all the same
@@ -97,7 +98,7 @@ def test_true_levels_show_what_holds_and_no_levels_more() -> None:
             seen[kind, shown] += 1  # type: ignore[index]
             if shown:
                 assert _true(line.shows(scope), graph, known), (kind, line, graph)
-    assert len(seen) == 8 and min(seen.values()) > 100, seen
+    assert len(seen) == 8 and min(seen.values()) > graphs // 40, seen
 
 
 @pytest.mark.parametrize(

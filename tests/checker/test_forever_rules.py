@@ -123,9 +123,10 @@ def _rule(rng: Random, texts: list[str]) -> Derived:
             return Both((0, 1), start, (b, c))
 
 
-def test_true_premises_have_true_conclusions() -> None:
+@pytest.mark.parametrize("graphs", [3000, pytest.param(12_000, marks=pytest.mark.slow)])
+def test_true_premises_have_true_conclusions(graphs: int) -> None:
     rng, system, seen = Random(7), _system(), Counter[str]()
-    for _ in range(12_000):
+    for _ in range(graphs):
         parts = {name: _set(rng, system) for name in ("init", "S", "T", "b", "c")}
         graph = _graph(rng)
         scope = Scope.of(system, {name: parts[name][1] for name in ("S", "T")})
@@ -138,7 +139,7 @@ def test_true_premises_have_true_conclusions() -> None:
         if all(map(true, stated.needs(scope))):
             seen[stated.name] += 1
             assert true(stated.shows(scope)), (stated, graph)
-    assert len(seen) == 9 and min(seen.values()) >= 50, seen
+    assert len(seen) == 9 and min(seen.values()) >= graphs // 300, seen
 
 
 def test_what_no_branch_changes_holds_along_runs() -> None:
@@ -165,7 +166,7 @@ def test_what_no_branch_changes_holds_along_runs() -> None:
 def test_tempting_forms_are_not_rules() -> None:
     """AG EF q needs EF[0,k] q along the way, and EG p a step that is made: both fail where they are left out."""
     rng, system, wrong = Random(1), _system(), Counter[str]()
-    for _ in range(8000):
+    for _ in range(3000):
         (states, p, q), graph = [_set(rng, system) for _ in range(3)], _graph(rng)
         scope = Scope.of(system, {"S": states[1]})
 
@@ -176,7 +177,7 @@ def test_tempting_forms_are_not_rules() -> None:
             wrong["AG EF"] += 1
         if holds(f"E(({p[0]}) U^2 S)") and not holds(f"EG ({p[0]})"):
             wrong["EG"] += 1
-    assert min(wrong["AG EF"], wrong["EG"]) > 5
+    assert min(wrong["AG EF"], wrong["EG"]) > 1, wrong
 
 
 @pytest.mark.parametrize("context", ["!here", "here -> s == 0", "AG !here", "s == 0 <-> here", "!AF here"])

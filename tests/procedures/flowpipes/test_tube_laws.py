@@ -6,6 +6,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from venmas.answer import Answer, Proved
 from venmas.bounds.rounding import Floats
@@ -60,9 +61,10 @@ def runs(system: System, rng: np.random.Generator) -> list[dict[str, Floats]]:
     return found
 
 
-def test_tubes_by_laws_hold_all_runs() -> None:
+@pytest.mark.parametrize("seeds", [3, pytest.param(8, marks=pytest.mark.slow)])
+def test_tubes_by_laws_hold_all_runs(seeds: int) -> None:
     """Every sampled state is between the ends of the tube of its step, for a whole box and for two parts at a time."""
-    for seed in range(8):
+    for seed in range(seeds):
         rng = np.random.default_rng(seed)
         system = plant(rng)
         seen = runs(system, rng)
@@ -81,10 +83,11 @@ def test_tubes_by_laws_hold_all_runs() -> None:
         assert system.once("laws", dict)
 
 
-def test_no_verdict_by_laws_is_contradicted() -> None:
+@pytest.mark.parametrize("seeds", [6, pytest.param(16, marks=pytest.mark.slow)])
+def test_no_verdict_by_laws_is_contradicted(seeds: int) -> None:
     """Bounds near what runs reach: those that are met by none of many runs are proved sometimes, and never others."""
     found: Counter[str] = Counter()
-    for seed in range(16):
+    for seed in range(seeds):
         rng = np.random.default_rng(100 + seed)
         system = plant(rng)
         reached = [state["x[1]"] for state in runs(system, rng)[1:]]
@@ -95,8 +98,8 @@ def test_no_verdict_by_laws_is_contradicted() -> None:
             answer = by_laws(question)
             assert held or not isinstance(answer, Proved), (seed, bound)
             found[f"{type(answer).__name__} {held}"] += 1
-    assert found["Proved True"] >= 8, found
-    assert found["Violated False"] >= 4, found
+    assert found["Proved True"] >= seeds // 2, found
+    assert found["Violated False"] >= seeds // 4, found
 
 
 def by_laws(question: Question) -> Answer | None:
