@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -116,3 +117,23 @@ def test_random_networks_agree_with_samples(number: int, tmp_path: Path) -> None
     for level, expected in ((float(y.max()) - 1e-3, "sat"), (float(y.max()) + 0.1, "unsat")):
         found = decided(network, asked(f"(assert (>= Y_0 {level!r}))", ends), tmp_path)
         assert found.verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("bound", "real", "deployed"),
+    [("16777217.5", "unsat", "sat"), ("16777240.0", "unsat", "unsat"), ("1.0", "sat", "sat")],
+)
+def test_both_arithmetics_stand_beside_each_other(bound: str, real: str, deployed: str, tmp_path: Path) -> None:
+    (tmp_path / "sum.onnx").write_bytes(onnx_model(SUM, "float32"))
+    (tmp_path / "p.vnnlib").write_text(
+        "(declare-const X_0 Real) (declare-const X_1 Real) (declare-const Y_0 Real) (assert (>= X_0 16777216.0))"
+        f"(assert (<= X_0 16777216.0)) (assert (>= X_1 0.0)) (assert (<= X_1 1.25)) (assert (>= Y_0 {bound}))"
+    )
+    stored = tmp_path / "answer.json"
+    given = ["vnnlib", str(tmp_path / "sum.onnx"), str(tmp_path / "p.vnnlib"), "--rules", "both", "--json", str(stored)]
+    done = CliRunner().invoke(main, given)
+    assert done.stdout.splitlines()[0] == real
+    assert f"in real numbers: {real}; as deployed (float32, any order of operations): {deployed}" in done.stderr
+    assert ("as deployed: ((X_0 16777216) (X_1" in done.stderr) is (real != deployed)
+    found = json.loads(stored.read_text())
+    assert (found["verdict"], found["rules"], found["deployed"]["verdict"]) == (real, "both", deployed)

@@ -10,7 +10,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from venmas.formats.vnnlib.reader import Query
     from venmas.nn import Network
 
+Found: TypeAlias = "tuple[QueryReport, QueryReplay | None]"
+"""An answer, and its counterexample as deployed."""
 _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": UNKNOWN}
 
 
@@ -43,10 +45,11 @@ _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": U
 )
 @click.option(
     "--rules",
-    type=click.Choice(("real", "vnncomp")),
+    type=click.Choice(("real", "vnncomp", "both")),
     default="real",
     show_default=True,
-    help="real: exact functions of the networks; vnncomp: evaluations in float32 as well, as onnxruntime runs them.",
+    help="real: exact functions of the networks; vnncomp: evaluations in float32 as well, as onnxruntime runs them; "
+    "both: the answer of real, and beside it that as deployed.",
 )
 @click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")
 @click.option(
@@ -91,8 +94,15 @@ def command(
                 paths = [stack.enter_context(_unpacked(file)) for file in in_order(pairs, query, prop)]
                 loaded = [load_network(path) for path in paths]
         except LimitError as stop:
-            return _told(QueryReport("timeout", reason=str(stop)), None, json_path, quiet)
-        return _told(*_decide(paths, loaded, query, rules, left(), workers, quiet), json_path, quiet)
+            return _told((QueryReport("timeout", reason=str(stop)), None), None, json_path, quiet)
+        seconds = left()
+        if rules != "both":
+            return _told(_decide(paths, loaded, query, rules, seconds, workers, quiet), None, json_path, quiet)
+        half = None if seconds is None else seconds / 2
+        real = _decide(paths, loaded, query, "real", half, workers, quiet)
+        rest = None if seconds is None else seconds - min(real[0].seconds, half or 0)
+        deployed = _decide(paths, loaded, query, "vnncomp", rest, workers, quiet)
+        return _told(real, deployed, json_path, quiet)
 
 
 @contextmanager
@@ -118,7 +128,7 @@ def _decide(
     timeout: float | None,
     workers: int | None,
     quiet: bool,
-) -> tuple[QueryReport, QueryReplay | None]:
+) -> Found:
     """The answer about the networks of files, and what the deployed ones say of its counterexample."""
     from venmas.engine.query_deployed import decide_deployed
     from venmas.engine.query_joint import decide_joint
@@ -146,18 +156,28 @@ def _decide(
     return report, replay
 
 
-def _told(report: QueryReport, replay: QueryReplay | None, json_path: str | None, quiet: bool) -> int:
-    """Print and write the answer; the exit status."""
-    err = console(stderr=True)
-    failed = store_json(json_path, _as_json(report, replay), "--json")
+def _told(found: Found, deployed: Found | None, json_path: str | None, quiet: bool) -> int:
+    """Print and write the answer, and the one as deployed beside it; the exit status."""
+    err, (report, replay) = console(stderr=True), found
+    beside = {} if deployed is None else {"rules": "both", "deployed": _as_json(*deployed)}
+    failed = store_json(json_path, _as_json(*found) | beside, "--json")
     if json_path != STDOUT:
         print(answer(report))
     if not quiet:
-        for line in _explained(report, replay):
+        for line in [*_explained(report, replay), *([] if deployed is None else _beside(report, deployed[0]))]:
             err.print(line, soft_wrap=True)
     if failed:
         raise failed
     return _STATUS[report.verdict]
+
+
+def _beside(real: QueryReport, deployed: QueryReport) -> list[str]:
+    """Both answers, and the point that shows their difference."""
+    told = f"in real numbers: {real.verdict}; as deployed (float32, any order of operations): {deployed.verdict}"
+    if deployed.verdict == real.verdict:
+        return [told]
+    point = " ".join(line.strip() for line in answer(deployed).splitlines()[1:])
+    return [told + (f" ({deployed.reason})" if deployed.reason else ""), *([f"as deployed: {point}"] if point else [])]
 
 
 def answer(report: QueryReport) -> str:
