@@ -99,11 +99,13 @@ def main() -> None:
     model.save(path)
     fit = {} if options.quick else figures(model)
     print(path.name, fit, round((time.monotonic() - began) / 60, 1))
-    manifest = {
+    entry = {
+        "file": path.name,
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "architecture": [1, "LSTM 16", 16, 1],
+        "fit": fit,
         "about": "RecurrentPPO on x+ = x + 0.1 v, v+ = v + 0.1 u, u = clip(N(x), -2, 2), for scenarios/cart",
-        "inputs": ["position x"],
         "outputs": ["acceleration u before it is cut off"],
-        "runs_start_in": [[-1, 1], [-1, 1]],
         "format": "the zip of RecurrentPPO.save: float32; LSTM, one tanh layer, one linear layer",
         "command": "python experiments/training/cart_ppo.py",
         "seed": SEED,
@@ -112,16 +114,11 @@ def main() -> None:
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "gymnasium", "stable_baselines3", "sb3_contrib", "torch")},
         },
-        "files": [
-            {
-                "file": path.name,
-                "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-                "architecture": [1, "LSTM 16", 16, 1],
-                "fit": fit,
-            }
-        ],
     }
-    (options.output / "ppo16.MANIFEST.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    described = options.output / "MANIFEST.json"  # that of the other policies: experiments/training/cart.py
+    manifest = json.loads(described.read_text(encoding="utf-8")) if described.exists() else {"files": []}
+    manifest["files"] = [known for known in manifest["files"] if known["file"] != path.name] + [entry]
+    described.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

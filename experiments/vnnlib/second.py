@@ -21,9 +21,9 @@ import numpy as np
 
 from experiments.benchmarks.machine import DATA
 from venmas import load_network
-from venmas.engine.query_deployed import decide_deployed
-from venmas.engine.query_joint import decide_joint
-from venmas.engine.query_replay import replay_query
+from venmas.engine.query.deployed import decide_deployed
+from venmas.engine.query.joint import decide_joint
+from venmas.engine.query.replay import replay_query
 from venmas.formats.vnnlib.reader import Query, read_vnnlib
 from venmas.nn.runtime import OnnxRuntime
 

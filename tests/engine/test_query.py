@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.needs import needs
 from venmas import load_network
-from venmas.engine import query as engine
+from venmas.engine.query import decide as engine
 from venmas.engine.certificates.goals import prove
-from venmas.engine.query import QueryReport, decide_query
-from venmas.engine.query_replay import replay_query
+from venmas.engine.query.decide import QueryReport, decide_query
+from venmas.engine.query.replay import replay_query
 from venmas.errors import UsageError
 from venmas.formats.vnnlib.reader import Box, Case, Query, meets, parse_vnnlib, read_vnnlib
 from venmas.logic import AX, Atom, Formula, Not, conjunction, disjunction, nnf

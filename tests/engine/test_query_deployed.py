@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from tests.needs import needs
 from venmas import load_network
 from venmas.cli.main import main
-from venmas.engine.query import QueryReport, decide_query
-from venmas.engine.query_deployed import decide_deployed
-from venmas.engine.query_relaxed import as_float32, loosened
+from venmas.engine.query.decide import QueryReport, decide_query
+from venmas.engine.query.deployed import decide_deployed
+from venmas.engine.query.relaxed import as_float32, loosened
 from venmas.formats.vnnlib.reader import Query, parse_vnnlib
 from venmas.nn import Network, relu_network
 from venmas.nn.runtime import onnx_model

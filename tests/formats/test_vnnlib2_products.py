@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.needs import needs
-from venmas.engine.query_joint import decide_joint
+from venmas.engine.query.joint import decide_joint
 from venmas.errors import FormulaError, UsageError
 from venmas.formats.vnnlib.reader import parse_vnnlib
 from venmas.nn import Network, relu_network

@@ -24,8 +24,8 @@ from venmas.cli.vnnlib_networks import files_by_name, in_order
 from venmas.errors import LimitError, UsageError
 
 if TYPE_CHECKING:
-    from venmas.engine.query import QueryReport
-    from venmas.engine.query_replay import QueryReplay
+    from venmas.engine.query.decide import QueryReport
+    from venmas.engine.query.replay import QueryReplay
     from venmas.formats.vnnlib.reader import Query
     from venmas.nn import Network
 
@@ -76,7 +76,7 @@ def command(
     or `unknown`. With --rules vnncomp the counterexample is one of onnxruntime in float32, and `unsat` holds for every
     float32 evaluation as well. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
     """
-    from venmas.engine.query import QueryReport
+    from venmas.engine.query.decide import QueryReport
     from venmas.formats.vnnlib.reader import read_vnnlib
     from venmas.nn import load_network
 
@@ -130,9 +130,9 @@ def _decide(
     quiet: bool,
 ) -> Found:
     """The answer about the networks of files, and what the deployed ones say of its counterexample."""
-    from venmas.engine.query_deployed import decide_deployed
-    from venmas.engine.query_joint import decide_joint
-    from venmas.engine.query_replay import replay_query
+    from venmas.engine.query.deployed import decide_deployed
+    from venmas.engine.query.joint import decide_joint
+    from venmas.engine.query.replay import replay_query
     from venmas.errors import NetworkError
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -184,7 +184,7 @@ def answer(report: QueryReport) -> str:
     """The answer in the form of VNN-COMP: the verdict, and for sat the values of X_i and Y_j as one list."""
     if report.verdict != "sat":
         return report.verdict
-    from venmas.engine.query_replay import nearest
+    from venmas.engine.query.replay import nearest
 
     values = [f"(X_{i} {_decimal(v)})" for i, v in enumerate(report.inputs)]
     values += [f"(Y_{i} {nearest(v)!r})" for i, v in enumerate(report.outputs)]
@@ -223,7 +223,7 @@ def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
 
 def _as_json(report: QueryReport, replay: QueryReplay | None) -> dict[str, object]:
     from venmas._version import __version__
-    from venmas.engine.query_replay import nearest
+    from venmas.engine.query.replay import nearest
 
     return {
         "verdict": report.verdict,

@@ -10,7 +10,8 @@ To add an activation (a new literal of `Activation`): each place below reads `La
 refuses what is neither ReLU nor the identity, until it is taught.
 
 1. Exact and float evaluation, `Layer.rectified` and `IntegerLayer`: venmas/nn/network.py.
-2. Export to onnxruntime: venmas/nn/runtime.py. Readers build layers by a `Chain`: venmas/nn/chain.py.
+2. Export to onnxruntime: venmas/nn/runtime.py. Readers build layers by a `Chain`: venmas/nn/chain.py; of
+   stable-baselines3 from the actor of a policy: venmas/nn/sb3_reader.py.
 3. Bounds by two affine forms or intervals: venmas/bounds/methods.py, venmas/bounds/linear_forms.py, of unrolled loops
    venmas/bounds/intervals.py; the relaxation itself: venmas/bounds/relaxation.py.
 4. Zonotopes: venmas/bounds/zonotope.py, venmas/bounds/zonotope_stacked.py, with errors of float32
@@ -27,7 +28,7 @@ refuses what is neither ReLU nor the identity, until it is taught.
 9. The checker, which is independent: venmas/checker/exact/networks.py; tables: venmas/checker/fixed_point/networks.py;
    words: venmas/checker/inductive/zonotopes.py; trees: venmas/checker/affine/scaled.py, venmas/checker/affine/batch.py,
    venmas/checker/affine/compiled.py, venmas/checker/goals/trees.py.
-10. Models for nuXmv: venmas/formats/smv.py. Networks side by side: venmas/engine/query_joint.py, which hands it on.
+10. Models for nuXmv: venmas/formats/smv.py. Networks side by side: venmas/engine/query/joint.py, which hands it on.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
+from time import monotonic
 from typing import ClassVar
 
 from venmas.answer import IncompleteError, Proved
@@ -15,6 +17,9 @@ from venmas.model.invariant import Phases
 from venmas.procedures.branch_and_bound.certificate import SplitTrees
 from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question, always
+
+_QUICK = 0.5
+"""Seconds for a search in rationals, before the program is unrolled and cut."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +48,28 @@ class PhaseProof:
 
 
 def proved_part(question: Question, tick: Callable[[], None]) -> tuple[list[Rule], bool]:
-    """The lines of a bounded claim, and whether it says besides that runs stay in the box: by enclosures in rationals,
-    by cuts of the unrolled program, or by a search in rationals. Raises `IncompleteError`."""
-    for whole in (True, False):
-        for asked in (question, question.boxed):
-            lines: list[Rule] = []
-            answer = ExactSession(asked, lines.append, whole).advance(tick)
-            if isinstance(answer, Proved) and not answer.leaving:
-                return lines, asked.inside
-        if whole:
+    """The lines of a bounded claim by goals, and whether it says besides that runs stay in the box.
+
+    By enclosures in rationals; by a search in them, while that is quick; by cuts of the unrolled program; else by the
+    search. Raises `IncompleteError`.
+    """
+    ways = (question,) if question.inside else (question, question.boxed)
+    for whole, seconds in ((True, inf), (False, _QUICK), (False, inf)):
+        if seconds == inf and not whole:
             with suppress(IncompleteError):
                 return list(SplitTrees({}).lines(question.boxed, tick)), True
-    raise IncompleteError(f"a phase is not proved: {question.formula}"[:2000])
+        for way in ways:
+            lines = _in_rationals(way, tick, whole, monotonic() + seconds)
+            if lines is not None:
+                return lines, way.inside
+    raise IncompleteError(f"a bounded claim is not proved: {question.formula}"[:2000])
+
+
+def _in_rationals(question: Question, tick: Callable[[], None], whole: bool, until: float) -> list[Rule] | None:
+    """The lines of a proof in rationals, None where there is none until then. whole: by enclosures alone."""
+    lines: list[Rule] = []
+    session = ExactSession(question, lines.append, whole)
+    for _ in session.steps(tick):
+        if monotonic() > until:
+            return None
+    return lines if isinstance(session.answer, Proved) and not session.answer.leaving else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, TypeAlias
@@ -14,8 +13,8 @@ from venmas.checker.forever.rules import Arrive, Bound, Cases, Chain, Close, Der
 from venmas.checker.format.numbers import write_number
 from venmas.checker.format.rule import End, Rule
 from venmas.logic import Formula
-from venmas.procedures.branch_and_bound.certificate import SplitTrees
 from venmas.procedures.exact.session import ExactSession
+from venmas.procedures.kinduction.proof import proved_part
 from venmas.question import Question
 
 
@@ -113,19 +112,12 @@ def proved_lines(question: Question, answer: Proved, tick: Callable[[], None]) -
         return answer.proof.kind, list(answer.proof.lines(question, tick))
     if question.system.smooth:
         raise IncompleteError(f"the procedure that decided a part writes no proof: {question.formula}"[:500])
+    return "goals", proved_part(question, tick)[0]
+
+
+def in_rationals(question: Question, tick: Callable[[], None]) -> Proved | None:
+    """The answer that a question holds, with its proof, by enclosures alone or by a search; None without one."""
     for whole in (True, False):
-        again = in_rationals(question, tick, (whole,))
-        if again is not None and again.proof is not None:
-            return "goals", list(again.proof.lines(question, tick))
-        if whole:
-            with suppress(IncompleteError):  # what a search in rationals takes long for
-                return "goals", list(SplitTrees({}).lines(question, tick))
-    raise IncompleteError(f"a part is not proved in rationals: {question.formula}"[:500])
-
-
-def in_rationals(question: Question, tick: Callable[[], None], ways: tuple[bool, ...] = (True, False)) -> Proved | None:
-    """The answer that a question holds, with its proof; None without one. ways: by enclosures alone, or a search."""
-    for whole in ways:
         lines: list[Rule] = []
         answer = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
         if isinstance(answer, Proved) and not answer.leaving:

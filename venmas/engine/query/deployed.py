@@ -16,13 +16,13 @@ from os import PathLike
 from typing import TypeAlias
 
 from venmas.budget import Budget, BudgetError
-from venmas.engine.query import QueryReport, check_sizes, shares
-from venmas.engine.query_attack import attack
-from venmas.engine.query_cells import Cell, by_error, halves, over
-from venmas.engine.query_joint import check_networks, decide_joint
-from venmas.engine.query_products import outputs_of
-from venmas.engine.query_relaxed import as_float32, nearest_float32
-from venmas.engine.query_replay import TOLERANCE, nearest
+from venmas.engine.query.attack import attack
+from venmas.engine.query.cells import Cell, by_error, halves, over
+from venmas.engine.query.decide import QueryReport, check_sizes, shares
+from venmas.engine.query.joint import check_networks, decide_joint
+from venmas.engine.query.products import outputs_of
+from venmas.engine.query.relaxed import as_float32, nearest_float32
+from venmas.engine.query.replay import TOLERANCE, nearest
 from venmas.formats.vnnlib.reader import Query
 from venmas.nn import Network
 from venmas.nn.deployed import run_deployed

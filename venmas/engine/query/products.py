@@ -15,8 +15,8 @@ import numpy as np
 from venmas.bounds.rounding import float_beside
 from venmas.bounds.single import deployed
 from venmas.budget import Budget, BudgetError, limited
-from venmas.engine.query import QueryReport, confirm, decide_query, shares
-from venmas.engine.query_relaxed import loose
+from venmas.engine.query.decide import QueryReport, confirm, decide_query, shares
+from venmas.engine.query.relaxed import loose
 from venmas.engine.verify import verify
 from venmas.errors import ModelError
 from venmas.formats.vnnlib.reader import Case, Query, hull

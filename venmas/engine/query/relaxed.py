@@ -16,7 +16,7 @@ from venmas.logic.linear import Comparison, LinearExpr, Relation
 def loosened(query: Query, errors: Sequence[Fraction]) -> Query:
     """The query that is met by all outputs which some move of each by at most its error makes meet the given one.
 
-    Comparisons of products stay as they are: what decides these moves the outputs (`query_products`).
+    Comparisons of products stay as they are: what decides these moves the outputs (`venmas.engine.query.products`).
     """
     cases = tuple(replace(case, condition=loose(case.condition, errors)) for case in query.cases)
     return replace(query, assertion=loose(query.assertion, errors), cases=cases)

@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from venmas.engine.query import QueryReport, check_sizes, confirm, decide_query
-from venmas.engine.query_products import decide_products, outputs_of
-from venmas.engine.query_relaxed import loosened
+from venmas.engine.query.decide import QueryReport, check_sizes, confirm, decide_query
+from venmas.engine.query.products import decide_products, outputs_of
+from venmas.engine.query.relaxed import loosened
 from venmas.errors import UsageError
 from venmas.formats.vnnlib.reader import Box, Case, Query
 from venmas.logic.formula import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disjunction

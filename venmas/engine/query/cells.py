@@ -12,7 +12,7 @@ import numpy as np
 from venmas.bounds.rounding import Floats
 from venmas.bounds.single import deployed
 from venmas.budget import Budget
-from venmas.engine.query import shares
+from venmas.engine.query.decide import shares
 from venmas.formats.vnnlib.reader import Box, Query
 from venmas.nn import Network
 from venmas.procedures.branch_and_bound.falsify import floats

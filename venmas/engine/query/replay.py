@@ -9,7 +9,7 @@ from os import PathLike
 
 import numpy as np
 
-from venmas.engine.query import QueryReport, shares
+from venmas.engine.query.decide import QueryReport, shares
 from venmas.formats.vnnlib.reader import Query
 from venmas.nn import Network
 from venmas.nn.deployed import run_deployed

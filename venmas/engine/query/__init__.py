@@ -1,0 +1,1 @@
+"""One-step queries about networks (VNN-LIB), in real numbers and as deployed."""
