@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from hashlib import blake2b
 
 from venmas.errors import FormulaError
 from venmas.logic import (
@@ -136,15 +137,16 @@ def filled(context: Formula, formula: Formula) -> Formula:
 
 
 def normal(core: Formula, hole: Formula = HOLE) -> Formula:
-    """A core formula with its joins flat, and `hole` put in for `here`."""
+    """A core formula with its joins flat and in one order, and `hole` put in for `here`."""
     done: dict[Formula, Formula] = {}
+    order = _Order()
     for node in subformulas(core):
         parts = [done[child] for child in node.children]
         match node:
             case And():
-                done[node] = conjunction(parts)
+                done[node] = order.joined(conjunction(parts))
             case Or():
-                done[node] = disjunction(parts)
+                done[node] = order.joined(disjunction(parts))
             case AX():
                 done[node] = step(Quantifier.ALL, parts[0])
             case EX():
@@ -154,3 +156,26 @@ def normal(core: Formula, hole: Formula = HOLE) -> Formula:
             case _:
                 done[node] = hole if node is HOLE else node
     return done[core]
+
+
+class _Order:
+    """An order of formulas by what they say, the same in every process, so that `p & q` is `q & p`."""
+
+    def __init__(self) -> None:
+        self._marks: dict[Formula, bytes] = {}
+
+    def joined(self, made: Formula) -> Formula:
+        """A conjunction or disjunction with its parts in order; anything else as it is."""
+        if not isinstance(made, And | Or):
+            return made
+        return type(made)(tuple(sorted(made.operands, key=self._mark)))
+
+    def _mark(self, formula: Formula) -> bytes:
+        """Digest of a formula, which parts that are shared have once."""
+        for node in () if formula in self._marks else subformulas(formula):
+            if node not in self._marks:
+                said = str(node.comparison) if isinstance(node, Atom) else ""
+                said = f"{node.least} {node.quantifier.value}" if isinstance(node, Fixpoint) else said
+                parts = b"".join(self._marks[child] for child in node.children)
+                self._marks[node] = blake2b(f"{type(node).__name__} {said}".encode() + parts).digest()
+        return self._marks[formula]
