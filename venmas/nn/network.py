@@ -10,8 +10,7 @@ To add an activation (a new literal of `Activation`): each place below reads `La
 refuses what is neither ReLU nor the identity, until it is taught.
 
 1. Exact and float evaluation, `Layer.rectified` and `IntegerLayer`: venmas/nn/network.py.
-2. Export to onnxruntime: venmas/nn/runtime.py. Readers build layers by a `Chain`: venmas/nn/chain.py; of
-   stable-baselines3 from the actor of a policy: venmas/nn/sb3_reader.py.
+2. Export to onnxruntime: venmas/nn/runtime.py. Readers: a `Chain`, venmas/nn/chain.py; venmas/nn/sb3_reader.py.
 3. Bounds by two affine forms or intervals: venmas/bounds/methods.py, venmas/bounds/linear_forms.py, of unrolled loops
    venmas/bounds/intervals.py; the relaxation itself: venmas/bounds/relaxation.py.
 4. Zonotopes: venmas/bounds/zonotope.py, venmas/bounds/zonotope_stacked.py, with errors of float32
