@@ -29,7 +29,7 @@ from venmas.checker.file import check_certificate
 from venmas.engine.report import Report
 from venmas.model import System
 
-OTHERS = ("bicycle-tanh-rough", "unicycle-tanh")
+OTHERS = ("platoon-relu", "unicycle-tanh")
 SETTLES = ("AG AF near", "AF AG near")
 Make = Callable[[Path], System]
 
