@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.needs import needs
 from venmas import load_network
-from venmas.engine.query import decide as engine
 from venmas.engine.certificates.goals import prove
+from venmas.engine.query import decide as engine
 from venmas.engine.query.decide import QueryReport, decide_query
 from venmas.engine.query.replay import replay_query
 from venmas.errors import UsageError
