@@ -24,7 +24,8 @@ from venmas import load_network
 from venmas.engine.query.deployed import decide_deployed
 from venmas.engine.query.joint import decide_joint
 from venmas.engine.query.replay import replay_query
-from venmas.formats.vnnlib.reader import Query, read_vnnlib
+from venmas.formats.vnnlib.query import Query
+from venmas.formats.vnnlib.reader import read_vnnlib
 from venmas.nn.runtime import OnnxRuntime
 
 FOLDER = DATA / "vnnlib2"

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tests.needs import needs
 from venmas.cli.main import main
 from venmas.engine.query.joint import decide_joint
-from venmas.errors import FormulaError, UsageError
+from venmas.errors import UsageError
 from venmas.formats.vnnlib.reader import parse_vnnlib
 from venmas.nn import Network, relu_network
 from venmas.nn.runtime import onnx_model
@@ -83,7 +83,7 @@ def test_relations_are_checked() -> None:
 
 def test_inputs_without_a_bound_are_refused() -> None:
     needs("vnnlib")
-    with pytest.raises(FormulaError, match="X_3 has no lower bound"):
+    with pytest.raises(UsageError, match=r"input U\[1\] has no lower bound"):
         parse_vnnlib(HEAD.format("") + "(assert (and (== X[0] U[0]) (<= U[1] X[1])))(assert (> Y[0] V[0]))")
 
 

@@ -26,7 +26,7 @@ from venmas.errors import LimitError, UsageError
 if TYPE_CHECKING:
     from venmas.engine.query.decide import QueryReport
     from venmas.engine.query.replay import QueryReplay
-    from venmas.formats.vnnlib.reader import Query
+    from venmas.formats.vnnlib.query import Query
     from venmas.nn import Network
 
 Found: TypeAlias = "tuple[QueryReport, QueryReplay | None]"

@@ -23,7 +23,7 @@ from venmas.engine.query.joint import check_networks, decide_joint
 from venmas.engine.query.products import outputs_of
 from venmas.engine.query.relaxed import as_float32, nearest_float32
 from venmas.engine.query.replay import TOLERANCE, nearest
-from venmas.formats.vnnlib.reader import Query
+from venmas.formats.vnnlib.query import Query
 from venmas.nn import Network
 from venmas.nn.deployed import run_deployed
 from venmas.procedures.branch_and_bound.bisect import Point

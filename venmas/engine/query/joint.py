@@ -15,7 +15,7 @@ from venmas.engine.query.decide import QueryReport, check_sizes, confirm, decide
 from venmas.engine.query.products import decide_products, outputs_of
 from venmas.engine.query.relaxed import loosened
 from venmas.errors import UsageError
-from venmas.formats.vnnlib.reader import Box, Case, Query
+from venmas.formats.vnnlib.query import Box, Case, Query
 from venmas.logic.formula import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disjunction
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.nn import Network
@@ -26,7 +26,7 @@ def check_networks(query: Query, networks: Sequence[Network]) -> None:
     """Refuse, as `UsageError`, networks that are not as the query declares them; they come in its order."""
     by_name = dict(zip((declared.name for declared in query.networks), networks, strict=True))
     for declared, network in zip(query.networks, networks, strict=True):
-        check_sizes(network, declared.inputs, declared.outputs, declared.name)
+        check_sizes(network, declared.input_size, declared.output_size, declared.name)
         if not declared.relation:
             continue
         other = by_name[declared.other]

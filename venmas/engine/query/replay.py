@@ -10,7 +10,7 @@ from os import PathLike
 import numpy as np
 
 from venmas.engine.query.decide import QueryReport, shares
-from venmas.formats.vnnlib.reader import Query
+from venmas.formats.vnnlib.query import Query
 from venmas.nn import Network
 from venmas.nn.deployed import run_deployed
 
