@@ -15,7 +15,7 @@ from venmas.engine.query.decide import QueryReport, check_sizes, confirm, decide
 from venmas.engine.query.products import decide_products, outputs_of
 from venmas.engine.query.relaxed import loosened
 from venmas.errors import UsageError
-from venmas.formats.vnnlib.query import Box, Case, Query
+from venmas.formats.vnnlib.query import Box, Case, Declared, Query
 from venmas.logic.formula import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disjunction
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.nn import Network
@@ -23,23 +23,32 @@ from venmas.nn.network import Layer
 
 
 def check_networks(query: Query, networks: Sequence[Network]) -> None:
-    """Refuse, as `UsageError`, networks that are not as the query declares them; they come in its order."""
-    by_name = dict(zip((declared.name for declared in query.networks), networks, strict=True))
-    for declared, network in zip(query.networks, networks, strict=True):
+    """Refuse, as `UsageError`, networks that are not as the query declares them; they come in its order.
+
+    Of networks with other hidden nodes, which are outputs here, relations are checked by
+    `venmas.engine.query.files.load_networks`.
+    """
+    by_name = {declared.name: (declared, network) for declared, network in zip(query.networks, networks, strict=True)}
+    for declared, network in by_name.values():
         check_sizes(network, declared.input_size, declared.output_size, declared.name)
-        if not declared.relation:
-            continue
-        other = by_name[declared.other]
-        if declared.relation == "equal-to" and network != other:
-            raise UsageError(
-                f"network {declared.name} is declared equal-to {declared.other}, but {network!r} differs from "
-                f"{other!r}: give the same file for both"
-            )
-        if _shape(network) != _shape(other):
-            raise UsageError(
-                f"network {declared.name} is declared {declared.relation} {declared.other}, but {network!r} has "
-                f"another shape than {other!r}: give networks of the same layers"
-            )
+        if declared.relation:
+            like, other = by_name[declared.other]
+            if like.hidden_names == declared.hidden_names:
+                check_relation(declared, network, other)
+
+
+def check_relation(declared: Declared, network: Network, other: Network) -> None:
+    """Refuse, as `UsageError`, a network that is not like another one as is declared."""
+    if declared.relation == "equal-to" and network != other:
+        raise UsageError(
+            f"network {declared.name} is declared equal-to {declared.other}, but {network!r} differs from "
+            f"{other!r}: give the same file for both"
+        )
+    if _shape(network) != _shape(other):
+        raise UsageError(
+            f"network {declared.name} is declared {declared.relation} {declared.other}, but {network!r} has "
+            f"another shape than {other!r}: give networks of the same layers"
+        )
 
 
 def decide_joint(

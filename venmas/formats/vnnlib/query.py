@@ -63,6 +63,11 @@ class Declared:
     other: str = ""
 
     @property
+    def hidden_names(self) -> tuple[str, ...]:
+        """Hidden nodes as the file of the network calls them."""
+        return tuple(tensor.onnx for tensor in self.hidden)
+
+    @property
     def input_size(self) -> int:
         """The number of inputs."""
         return sum(tensor.size for tensor in self.inputs)
