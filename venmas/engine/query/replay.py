@@ -97,6 +97,6 @@ def check_hidden(query: Query, report: QueryReport, replay: QueryReplay | None) 
     if replay is None:
         report.reason += "it does not run the networks"
     elif replay.agrees:
-        report.reason += f"it is not installed, use {install('onnxruntime')}"
+        report.reason += f"it is not installed, use {install('runtime')}"
     else:
         report.reason += f"outputs or hidden nodes differ from the exact ones by {replay.difference:.1e}"
