@@ -60,7 +60,7 @@ def _run(
             count = prod(shape) if number < len(ends) - 1 else len(x)
             feed[given.name], x = x[:count].reshape(shape).astype(kind), x[count:]
         names = [*(output.name for output in session.get_outputs()[:outputs]), *names]
-        asked = [*dict.fromkeys(names)]
-        given = dict(zip(asked, session.run(asked, feed), strict=True))
+        distinct = [*dict.fromkeys(names)]
+        given = dict(zip(distinct, session.run(distinct, feed), strict=True))
         with np.errstate(over="ignore"):
             return np.concatenate([np.asarray(given[name], dtype=np.float32).ravel() for name in names])

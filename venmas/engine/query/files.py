@@ -52,7 +52,7 @@ def _load(path: Path, declared: Declared, hidden: bool = True) -> Network:
 def run_networks(
     paths: Sequence[str | PathLike[str]], networks: Sequence[Network], query: Query, point: Sequence[Fraction]
 ) -> tuple[str, NDArray[np.float32], NDArray[np.float32]]:
-    """What ran the networks of files, and their inputs and outputs in float32, one after the other.
+    """The runtimes of the networks of files, and their inputs and outputs in float32, one after the other.
 
     Raises `NetworkError` where onnxruntime refuses a file.
     """
