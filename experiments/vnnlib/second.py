@@ -22,9 +22,11 @@ import numpy as np
 from experiments.benchmarks.machine import DATA
 from venmas import load_network
 from venmas.engine.query.deployed import decide_deployed
+from venmas.engine.query.files import load_networks
 from venmas.engine.query.joint import decide_joint
 from venmas.engine.query.replay import replay_query
-from venmas.formats.vnnlib.reader import Query, read_vnnlib
+from venmas.formats.vnnlib.query import Query
+from venmas.formats.vnnlib.reader import read_vnnlib
 from venmas.nn.runtime import OnnxRuntime
 
 FOLDER = DATA / "vnnlib2"
@@ -78,7 +80,8 @@ def main() -> int:
         if options.only not in kind:
             continue
         begun = perf_counter()
-        query, networks = read_vnnlib(prop), [load_network(path) for path in paths]
+        query = read_vnnlib(prop)
+        networks = load_networks(paths, query)
         decide = partial(decide_deployed, paths) if options.rules == "vnncomp" else decide_joint
         report = decide(networks, query, timeout=options.timeout)
         seconds = perf_counter() - begun

@@ -150,7 +150,7 @@ def test_a_network(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
     prop = tmp_path / "p.vnnlib"
     prop.write_text(QUERY)
-    monkeypatch.setattr("venmas.nn.load_network", endless)
+    monkeypatch.setattr("venmas.engine.query.files.load_network", endless)
     (tmp_path / "n.onnx").write_bytes(b"")
     found, seconds = run("vnnlib", str(tmp_path / "n.onnx"), str(prop))
     assert found.exit_code == 20 and seconds < LIMIT + 2 and found.stdout == "timeout\n"

@@ -85,7 +85,7 @@ def test_an_answer_outlives_a_runtime_that_fails(tent: Path, monkeypatch: pytest
     def refuse(*_: object) -> None:
         raise NetworkError("onnxruntime does not run it")
 
-    monkeypatch.setattr(replay, "run_deployed", refuse)
+    monkeypatch.setattr(replay, "run_networks", refuse)
     result = run(tent, asking(tent.parent, "(>= Y_0 0.45)"), "--json", tent.parent / "a.json")
     assert (result.exit_code, result.stdout[:3]) == (10, "sat")
     assert "was not run as deployed: onnxruntime does not run it" in result.stderr

@@ -18,7 +18,8 @@ from venmas.engine.query import decide as engine
 from venmas.engine.query.decide import QueryReport, decide_query
 from venmas.engine.query.replay import replay_query
 from venmas.errors import UsageError
-from venmas.formats.vnnlib.reader import Box, Case, Query, meets, parse_vnnlib, read_vnnlib
+from venmas.formats.vnnlib.query import Box, Case, Query, meets
+from venmas.formats.vnnlib.reader import parse_vnnlib, read_vnnlib
 from venmas.logic import AX, Atom, Formula, Not, conjunction, disjunction, nnf
 from venmas.logic.linear import Comparison, LinearExpr, Relation, format_number
 from venmas.nn import Layer, Network, relu_network

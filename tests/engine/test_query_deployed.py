@@ -16,7 +16,8 @@ from venmas.cli.main import main
 from venmas.engine.query.decide import QueryReport, decide_query
 from venmas.engine.query.deployed import decide_deployed
 from venmas.engine.query.relaxed import as_float32, loosened
-from venmas.formats.vnnlib.reader import Query, parse_vnnlib
+from venmas.formats.vnnlib.query import Query
+from venmas.formats.vnnlib.reader import parse_vnnlib
 from venmas.nn import Network, relu_network
 from venmas.nn.runtime import onnx_model
 

@@ -86,12 +86,8 @@ def test_numbers_are_the_decimals_that_are_written() -> None:
 
 
 REFUSED = {
-    "hidden nodes": "(vnnlib-version <2.0>)(declare-network f (declare-input X real [1]) "
-    '(declare-hidden H real [1] "h") (declare-output Y real [1]))(assert (<= X[0] 1.0))',
     "an integer type": HEAD.format("int32 [1]", "float32 [1]"),
     "half precision": HEAD.format("float16 [1]", "float32 [1]"),
-    "two inputs": "(vnnlib-version <2.0>)(declare-network f (declare-input X real [1]) (declare-input Z real [1]) "
-    "(declare-output Y real [1]))(assert (<= X[0] 1.0))",
     "another version": HEAD.replace("2.0", "3.1").format("real [1]", "real [1]"),
     "too many elements": HEAD.format("real [100000,100000]", "real [1]") + "(assert (<= X[0,0] 1.0))",
     "a huge shape": HEAD.format("real [99999999999999999999999]", "real [1]") + "(assert (<= X[0] 1.0))",
@@ -100,6 +96,10 @@ REFUSED = {
     "nested too deeply": HEAD.format("real [1]", "real [1]") + "(assert " + "(and " * 100_000,
     "nothing is bounded": HEAD.format("real [1]", "real [1]") + "(assert (<= X[0] 1.0))",
     "a product of an input without bounds": HEAD.format("real [1]", "real [1]") + "(assert (<= (* X[0] Y[0]) 1.0))",
+    "a hidden node without a name": "(vnnlib-version <2.0>)(declare-network f (declare-input X real [1]) "
+    "(declare-hidden H real [1]) (declare-output Y real [1]))(assert (== X[0] 1.0))",
+    "a hidden node of integers": "(vnnlib-version <2.0>)(declare-network f (declare-input X real [1]) "
+    '(declare-hidden H int32 [1] "h") (declare-output Y real [1]))(assert (== X[0] 1.0))',
     "a name of ONNX": '(vnnlib-version <2.0>)(declare-network f (declare-input X real [1] "in") '
     "(declare-output Y real [1]))(assert (<= X[0] 1.0))",
 }

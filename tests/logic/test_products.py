@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from venmas.formats.vnnlib.reader import meets
+from venmas.formats.vnnlib.query import meets
 from venmas.logic.formula import FALSE, Atom, Formula, conjunction, disjunction
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.logic.products import possible

@@ -26,7 +26,7 @@ from venmas.errors import LimitError, UsageError
 if TYPE_CHECKING:
     from venmas.engine.query.decide import QueryReport
     from venmas.engine.query.replay import QueryReplay
-    from venmas.formats.vnnlib.reader import Query
+    from venmas.formats.vnnlib.query import Query
     from venmas.nn import Network
 
 Found: TypeAlias = "tuple[QueryReport, QueryReplay | None]"
@@ -77,8 +77,8 @@ def command(
     float32 evaluation as well. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
     """
     from venmas.engine.query.decide import QueryReport
+    from venmas.engine.query.files import load_networks
     from venmas.formats.vnnlib.reader import read_vnnlib
-    from venmas.nn import load_network
 
     check_writable(json_path, "--json")
     if len(files) not in (1, 2):
@@ -92,7 +92,7 @@ def command(
             with reading(timeout) as left:
                 query = read_vnnlib(prop)
                 paths = [stack.enter_context(_unpacked(file)) for file in in_order(pairs, query, prop)]
-                loaded = [load_network(path) for path in paths]
+                loaded = load_networks(paths, query)
         except LimitError as stop:
             return _told((QueryReport("timeout", reason=str(stop)), None), None, json_path, quiet)
         seconds = left()
@@ -132,7 +132,7 @@ def _decide(
     """The answer about the networks of files, and what the deployed ones say of its counterexample."""
     from venmas.engine.query.deployed import decide_deployed
     from venmas.engine.query.joint import decide_joint
-    from venmas.engine.query.replay import replay_query
+    from venmas.engine.query.replay import check_hidden, replay_query
     from venmas.errors import NetworkError
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -153,6 +153,7 @@ def _decide(
             replay = replay_query(paths, networks, query, report)
         except NetworkError as error:
             report.notes.append(f"the counterexample was not run as deployed: {error}")
+        check_hidden(query, report, replay)
     return report, replay
 
 

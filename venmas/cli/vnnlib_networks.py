@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
-    from venmas.formats.vnnlib.reader import Query
+    from venmas.formats.vnnlib.query import Query
 
 _PAIR = re.compile(
     r"\(\s*(?:\"([^\"]+)\"|'([^']+)'|([^\s,'\"()]+))\s*,\s*(?:\"([^\"]+)\"|'([^']+)'|([^,'\"()]+?))\s*\)"

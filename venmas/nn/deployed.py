@@ -12,16 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.nn.network import Network
+from venmas.nn.onnx_ends import with_outputs
 from venmas.nn.runtime import OnnxRuntime, refusals
 
 
 def run_deployed(
-    path: str | PathLike[str], network: Network, point: Sequence[Fraction]
+    path: str | PathLike[str],
+    network: Network,
+    point: Sequence[Fraction],
+    outputs: int = 1,
+    hidden: Sequence[str] = (),
 ) -> tuple[str, NDArray[np.float32], NDArray[np.float32]]:
     """The runtime, the input (n,) as it sees it, and its outputs (out,), both in float32.
 
-    An .onnx file with one output is given to onnxruntime as it is, with inputs in the shapes it declares. Other files,
-    or where onnxruntime is not installed, are run by numpy. Raises `NetworkError` where onnxruntime refuses the file.
+    An .onnx file is given to onnxruntime as it is, with inputs in the shapes it declares; its first `outputs` follow
+    each other. hidden: names, as in `venmas.nn.onnx_ends.read_declared`, of tensors that follow them, which a copy in
+    memory has as outputs. Other files, or where onnxruntime is not installed, are run by numpy. Raises `NetworkError`
+    where onnxruntime refuses the file.
     """
     with np.errstate(over="ignore"):
         x = np.array([float(v) for v in point], dtype=np.float32)
@@ -31,13 +38,16 @@ def run_deployed(
         except ImportError:
             pass
         else:
-            return f"onnxruntime {runtime.version}", x, _run(runtime, Path(path), x)
+            return f"onnxruntime {runtime.version}", x, _run(runtime, Path(path), x, outputs, hidden)
     return "numpy", x, network.evaluate_float32(x)
 
 
-def _run(runtime: OnnxRuntime, path: Path, x: NDArray[np.float32]) -> NDArray[np.float32]:
+def _run(
+    runtime: OnnxRuntime, path: Path, x: NDArray[np.float32], outputs: int, hidden: Sequence[str]
+) -> NDArray[np.float32]:
+    model, names = with_outputs(path, hidden) if hidden else (str(path), [])
     with refusals(str(path)):
-        session = runtime.session(str(path))
+        session = runtime.session(model)
         ends, feed = session.get_inputs(), {}
         for number, given in enumerate(ends):
             shape = [d if isinstance(d, int) and d > 0 else 1 for d in given.shape]
@@ -49,6 +59,8 @@ def _run(runtime: OnnxRuntime, path: Path, x: NDArray[np.float32]) -> NDArray[np
             kind = np.float64 if "double" in given.type else np.float32
             count = prod(shape) if number < len(ends) - 1 else len(x)
             feed[given.name], x = x[:count].reshape(shape).astype(kind), x[count:]
-        outputs = session.run(None, feed)
+        names = [*(output.name for output in session.get_outputs()[:outputs]), *names]
+        distinct = [*dict.fromkeys(names)]
+        given = dict(zip(distinct, session.run(distinct, feed), strict=True))
         with np.errstate(over="ignore"):
-            return np.asarray(outputs[0], dtype=np.float32).ravel()
+            return np.concatenate([np.asarray(given[name], dtype=np.float32).ravel() for name in names])

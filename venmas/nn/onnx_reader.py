@@ -119,11 +119,11 @@ class Reader:
                 raise NetworkError(f"two constants have the name {tensor.name!r}: expected one")
             self.constants[tensor.name] = self._tensor(tensor)
 
-    def read(self, outputs: Sequence[str] | None, inputs: Sequence[str] | None) -> Network:
-        """The network from the inputs to the outputs."""
+    def read(self, outputs: Sequence[str] | None, inputs: Sequence[str] | None, hidden: Sequence[str] = ()) -> Network:
+        """The network from the inputs to the outputs, and to hidden tensors after them."""
         graph = self.graph
         self.begin()
-        ends = chosen("outputs", [o.name for o in graph.output], outputs, whole=False)
+        ends = [*chosen("outputs", [o.name for o in graph.output], outputs, whole=False), *hidden]
         self._inputs(inputs)
         nodes = needed(graph, ends)
         last = {name: number for number, node in nodes if node.op_type != "Shape" for name in node.input}

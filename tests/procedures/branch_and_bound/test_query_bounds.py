@@ -13,7 +13,7 @@ from venmas.bounds import crown as query_sweep
 from venmas.bounds.compiled import crown as query_compiled
 from venmas.bounds.crown import Swept
 from venmas.bounds.crown_plan import Plan, plan_of
-from venmas.formats.vnnlib.reader import meets
+from venmas.formats.vnnlib.query import meets
 from venmas.logic import Atom, Formula, conjunction, disjunction
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.nn import Layer, Network, relu_network

@@ -10,7 +10,7 @@ import numpy as np
 from venmas.bounds.rounding import Floats, float_beside
 from venmas.budget import Budget
 from venmas.engine.query.decide import shares
-from venmas.formats.vnnlib.reader import Query
+from venmas.formats.vnnlib.query import Query
 from venmas.logic.formula import And, Atom, Bottom, Formula, Or, Top
 from venmas.logic.linear import LinearExpr, Relation
 from venmas.nn import Network

@@ -13,7 +13,7 @@ from venmas.bounds.rounding import Floats
 from venmas.bounds.single import deployed
 from venmas.budget import Budget
 from venmas.engine.query.decide import shares
-from venmas.formats.vnnlib.reader import Box, Query
+from venmas.formats.vnnlib.query import Box, Query
 from venmas.nn import Network
 from venmas.procedures.branch_and_bound.falsify import floats
 

@@ -14,7 +14,7 @@ from typing import Literal
 from venmas.bounds.crown_plan import plan_of
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, UsageError
-from venmas.formats.vnnlib.reader import Box, Case, Query
+from venmas.formats.vnnlib.query import Box, Case, Query
 from venmas.logic import AX, Not
 from venmas.nn import Network
 from venmas.procedures.branch_and_bound import falsify

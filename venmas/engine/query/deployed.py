@@ -18,14 +18,14 @@ from typing import TypeAlias
 from venmas.budget import Budget, BudgetError
 from venmas.engine.query.attack import attack
 from venmas.engine.query.cells import Cell, by_error, halves, over
-from venmas.engine.query.decide import QueryReport, check_sizes, shares
+from venmas.engine.query.decide import QueryReport, check_sizes
+from venmas.engine.query.files import run_networks
 from venmas.engine.query.joint import check_networks, decide_joint
 from venmas.engine.query.products import outputs_of
 from venmas.engine.query.relaxed import as_float32, nearest_float32
 from venmas.engine.query.replay import TOLERANCE, nearest
-from venmas.formats.vnnlib.reader import Query
+from venmas.formats.vnnlib.query import Query
 from venmas.nn import Network
-from venmas.nn.deployed import run_deployed
 from venmas.procedures.branch_and_bound.bisect import Point
 
 _ATTACK = 0.2
@@ -178,9 +178,7 @@ class _Deployed:
 
     def outputs(self, point: Point) -> tuple[Fraction, ...] | None:
         """The answers of the deployed networks; None where one is no finite number."""
-        values: list[float] = []
-        for path, (network, own) in zip(self.paths, shares(self.networks), strict=True):
-            values += [float(v) for v in run_deployed(path, network, point[own])[2]]
+        values = run_networks(self.paths, self.networks, self.query, point)[2].tolist()
         return tuple(map(Fraction, values)) if all(map(isfinite, values)) else None
 
     def shown(self, point: Point, slack: Fraction = _EXACT) -> tuple[Fraction, ...] | None:

@@ -11,11 +11,12 @@ from functools import partial
 
 import numpy as np
 
+from venmas.engine.query.beside import side_by_side
 from venmas.engine.query.decide import QueryReport, check_sizes, confirm, decide_query
 from venmas.engine.query.products import decide_products, outputs_of
 from venmas.engine.query.relaxed import loosened
 from venmas.errors import UsageError
-from venmas.formats.vnnlib.reader import Box, Case, Query
+from venmas.formats.vnnlib.query import Box, Case, Declared, Query
 from venmas.logic.formula import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disjunction
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.nn import Network
@@ -23,23 +24,32 @@ from venmas.nn.network import Layer
 
 
 def check_networks(query: Query, networks: Sequence[Network]) -> None:
-    """Refuse, as `UsageError`, networks that are not as the query declares them; they come in its order."""
-    by_name = dict(zip((declared.name for declared in query.networks), networks, strict=True))
-    for declared, network in zip(query.networks, networks, strict=True):
-        check_sizes(network, declared.inputs, declared.outputs, declared.name)
-        if not declared.relation:
-            continue
-        other = by_name[declared.other]
-        if declared.relation == "equal-to" and network != other:
-            raise UsageError(
-                f"network {declared.name} is declared equal-to {declared.other}, but {network!r} differs from "
-                f"{other!r}: give the same file for both"
-            )
-        if _shape(network) != _shape(other):
-            raise UsageError(
-                f"network {declared.name} is declared {declared.relation} {declared.other}, but {network!r} has "
-                f"another shape than {other!r}: give networks of the same layers"
-            )
+    """Refuse, as `UsageError`, networks that are not as the query declares them; they come in its order.
+
+    Of networks with other hidden nodes, which are outputs here, relations are checked by
+    `venmas.engine.query.files.load_networks`.
+    """
+    by_name = {declared.name: (declared, network) for declared, network in zip(query.networks, networks, strict=True)}
+    for declared, network in by_name.values():
+        check_sizes(network, declared.input_size, declared.output_size, declared.name)
+        if declared.relation:
+            like, other = by_name[declared.other]
+            if like.hidden_names == declared.hidden_names:
+                check_relation(declared, network, other)
+
+
+def check_relation(declared: Declared, network: Network, other: Network) -> None:
+    """Refuse, as `UsageError`, a network that is not like another one as is declared."""
+    if declared.relation == "equal-to" and network != other:
+        raise UsageError(
+            f"network {declared.name} is declared equal-to {declared.other}, but {network!r} differs from "
+            f"{other!r}: give the same file for both"
+        )
+    if _shape(network) != _shape(other):
+        raise UsageError(
+            f"network {declared.name} is declared {declared.relation} {declared.other}, but {network!r} has "
+            f"another shape than {other!r}: give networks of the same layers"
+        )
 
 
 def decide_joint(
@@ -55,7 +65,7 @@ def decide_joint(
 
     errors: by how much each output may be off; an ``unsat`` holds for all such outputs, a ``sat`` for some. The other
     arguments are those of `decide_query`; inputs and outputs of the report follow each other as in the query. Raises
-    `UsageError` for networks that differ from what is declared, or whose layers do not go side by side.
+    `UsageError` for networks that differ from what is declared, or that do not go side by side.
     """
     if query.products:
         if query.networks:
@@ -67,7 +77,7 @@ def decide_joint(
     check_networks(query, networks)
     places = _places(query)
     report = decide_query(
-        _side_by_side(networks, places), _over(query, places), timeout=timeout, workers=workers, progress=progress
+        _joint(networks, places), _over(query, places), timeout=timeout, workers=workers, progress=progress
     )
     if report.verdict == "sat":
         report.inputs = tuple(report.inputs[place] for place in places)
@@ -96,24 +106,11 @@ def _places(query: Query) -> list[int]:
     return [numbers[place] for place in first]
 
 
-def _side_by_side(networks: Sequence[Network], places: Sequence[int]) -> Network:
-    kinds = [[(layer.activation, layer.divisor is None) for layer in network.layers] for network in networks]
-    if any(kind != kinds[0] for kind in kinds) or not all(plain for _, plain in kinds[0]):
-        raise UsageError(
-            f"the networks {', '.join(map(repr, networks))} do not go side by side: expected as many layers with the "
-            "same activations in each, and no divisions; write them so"
-        )
+def _joint(networks: Sequence[Network], places: Sequence[int]) -> Network:
     copies = np.zeros((len(places), max(places) + 1))
     copies[np.arange(len(places)), list(places)] = 1.0
-    layers = [Layer(copies, np.zeros(len(places)))]
-    for several in zip(*(network.layers for network in networks), strict=True):
-        weight = np.zeros((sum(layer.out_size for layer in several), sum(layer.in_size for layer in several)))
-        row = column = 0
-        for layer in several:
-            weight[row : row + layer.out_size, column : column + layer.in_size] = layer.weight
-            row, column = row + layer.out_size, column + layer.in_size
-        layers.append(Layer(weight, np.concatenate([layer.bias for layer in several]), several[0].activation))
-    return Network(tuple(layers), " and ".join(network.name for network in networks))
+    layers = (Layer(copies, np.zeros(len(places))), *side_by_side(networks))
+    return Network(layers, " and ".join(network.name for network in networks))
 
 
 def _over(query: Query, places: Sequence[int]) -> Query:

@@ -19,7 +19,7 @@ from venmas.engine.query.decide import QueryReport, confirm, decide_query, share
 from venmas.engine.query.relaxed import loose
 from venmas.engine.verify import verify
 from venmas.errors import ModelError
-from venmas.formats.vnnlib.reader import Case, Query, hull
+from venmas.formats.vnnlib.query import Case, Query, hull
 from venmas.logic import AX, FALSE, And, Formula, Not, Or, conjunction, disjunction
 from venmas.logic.formula import Atom, variables_of
 from venmas.logic.linear import Comparison, LinearExpr, Relation

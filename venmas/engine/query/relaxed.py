@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.formats.vnnlib.reader import Box, Case, Query
+from venmas.formats.vnnlib.query import Box, Case, Query
 from venmas.logic.formula import TRUE, And, Atom, Formula, Or, conjunction, disjunction
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 

@@ -9,10 +9,11 @@ from os import PathLike
 
 import numpy as np
 
-from venmas.engine.query.decide import QueryReport, shares
-from venmas.formats.vnnlib.reader import Query
+from venmas.engine.query.decide import QueryReport
+from venmas.engine.query.files import run_networks
+from venmas.errors import install
+from venmas.formats.vnnlib.query import Query
 from venmas.nn import Network
-from venmas.nn.deployed import run_deployed
 
 TOLERANCE = Fraction(1, 10_000)
 """By how much VNN-COMP lets a counterexample miss a constraint."""
@@ -25,7 +26,8 @@ class QueryReplay:
     """A counterexample as deployed.
 
     runtime: what ran the network in float32. holds: the property, at the input and outputs it saw, without tolerance;
-    within: with that of VNN-COMP, the outputs agreeing as well. difference: the largest of an output from the exact
+    agrees: the outputs are the exact ones within the tolerance of VNN-COMP; within: the property holds with it as well.
+    difference: the largest of an output from the exact
     one. outputs: those that were run.
     """
 
@@ -34,6 +36,7 @@ class QueryReplay:
     within: bool
     difference: float
     outputs: tuple[float, ...]
+    agrees: bool = False
 
     def __str__(self) -> str:
         told = (
@@ -67,10 +70,7 @@ def replay_query(
     paths: Sequence[str | PathLike[str]], networks: Sequence[Network], query: Query, report: QueryReport
 ) -> QueryReplay:
     """Run the counterexample of a ``sat``; paths: the files of the networks, in the order of the query."""
-    each = zip(paths, shares(networks), strict=True)
-    runs = [run_deployed(path, network, report.inputs[own]) for path, (network, own) in each]
-    runtime = " and ".join(dict.fromkeys(name for name, _, _ in runs))
-    x, y = (np.concatenate([run[part] for run in runs]) for part in (1, 2))
+    runtime, x, y = run_networks(paths, networks, query, report.inputs)
     exact = np.array([nearest(v) for v in report.outputs])
     if y.shape != exact.shape or not all(np.isfinite(values).all() for values in (x, y, exact)):
         return QueryReplay(runtime, False, False, float("inf"), tuple(map(float, y)))
@@ -82,4 +82,21 @@ def replay_query(
         bool(agrees) and query.holds(values, TOLERANCE),
         float(np.abs(y - exact).max()),
         tuple(map(float, y)),
+        bool(agrees),
     )
+
+
+def check_hidden(query: Query, report: QueryReport, replay: QueryReplay | None) -> None:
+    """Take back a ``sat`` about hidden nodes whose values onnxruntime, which knows them by name, does not give."""
+    hidden = any(network.hidden for network in query.networks)
+    if report.verdict != "sat" or not hidden:
+        return
+    if replay is not None and replay.agrees and replay.runtime.startswith("onnxruntime"):
+        return
+    report.verdict, report.reason = "unknown", "onnxruntime does not show the values of hidden nodes: "
+    if replay is None:
+        report.reason += "it does not run the networks"
+    elif replay.agrees:
+        report.reason += f"it is not installed, use {install('runtime')}"
+    else:
+        report.reason += f"outputs or hidden nodes differ from the exact ones by {replay.difference:.1e}"

@@ -1,42 +1,38 @@
-"""VNN-LIB 2.0, as the package vnnlib reads it: typed queries about networks, written anew in VNN-LIB 1.0.
+"""VNN-LIB 2.0: the tree that the package vnnlib makes of a text, as a query.
 
-What is read of 2.0 is what 1.0 can say of networks side by side: each has one input and one output tensor, whose
-elements are counted in the order in which they are stored (the last index first), from one network to the next, and
-conditions add and multiply. Numbers are the decimals that are written; elements of type float32 and float64 are
-read as real numbers. https://www.vnnlib.org, standard 2.0.
+Elements of tensors are counted in the order in which they are stored (the last index first), from one tensor to the
+next and from one network to the next; those of hidden nodes are outputs, after the others of their network. Conditions
+add and multiply. Numbers are the decimals that are written; elements of type float32 and float64 are read as real
+numbers. https://www.vnnlib.org, standard 2.0.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from itertools import chain
-from math import prod
-from typing import Any
+from fractions import Fraction
+from itertools import chain, product
+from typing import Any, NoReturn
 
 from venmas.errors import UsageError, install
+from venmas.formats.vnnlib.query import Declared, Query, Tensor, cases_of, within_floats
+from venmas.logic.formula import Atom, Formula, conjunction, disjunction
+from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.logic.nnf import nnf
 
 _COMMENT = re.compile(r";[^\n]*")
 _VERSION = re.compile(r"\s*\(\s*vnnlib-version\s*<\s*(\d+)\.(\d+)\s*>\s*\)")
+_NUMBER = re.compile(r"-?\d{1,1000}(\.\d{1,1000})?([eE][+-]?\d{1,4})?")
 _MAX_NESTING = 100
 _MAX_ELEMENTS = 1_000_000
 _TYPES = ("Real", "F32", "F64")
-_RELATIONS = {"LessEqual": "<=", "GreaterEqual": ">=", "LessThan": "<", "GreaterThan": ">", "Equal": "="}
-_JOINED = {"And": "and", "Or": "or", "Plus": "+", "Multiply": "*"}
-
-
-@dataclass(frozen=True)
-class Declared:
-    """A network that a query declares: how many inputs and outputs it has, and the network that it says it is like.
-
-    relation: ``equal-to`` (the same network), ``isomorphic-to`` (the same shape) or nothing.
-    """
-
-    name: str
-    inputs: int
-    outputs: int
-    relation: str = ""
-    other: str = ""
+_RELATIONS = {
+    "LessEqual": Relation.LE,
+    "GreaterEqual": Relation.GE,
+    "LessThan": Relation.LT,
+    "GreaterThan": Relation.GT,
+    "Equal": Relation.EQ,
+    "NotEqual": Relation.NE,
+}
 
 
 def version_of(text: str) -> tuple[int, int] | None:
@@ -45,11 +41,8 @@ def version_of(text: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def in_first_version(text: str, name: str) -> tuple[str, tuple[Declared, ...]]:
-    """A query of VNN-LIB 2.0 as a text of VNN-LIB 1.0 that says the same, and its networks.
-
-    Raises `UsageError` where there is no such text.
-    """
+def parse_second(text: str, name: str) -> Query:
+    """Read a text; `name` is what messages call it. Raises `UsageError`."""
     try:
         import vnnlib
     except ImportError as error:
@@ -60,11 +53,10 @@ def in_first_version(text: str, name: str) -> tuple[str, tuple[Declared, ...]]:
         raise UsageError(f"{name}: expected VNN-LIB 1.0 or 2.0, got {'.'.join(map(str, version_of(text) or ()))}")
     _check_nesting(text, name)
     try:
-        query = vnnlib.parse_query_string(text)
+        tree = vnnlib.parse_query_string(text)
     except (vnnlib.VNNLibException, IndexError, ValueError, OverflowError) as error:  # it lets errors of C++ through
         raise UsageError(f"{name} is no VNN-LIB 2.0 that the package vnnlib reads: {_plain(error)}") from error
-    writer = _Writer(query, name)
-    return writer.text(), tuple(writer.networks)
+    return _Reader(name).query(tree)
 
 
 def _check_nesting(text: str, name: str) -> None:
@@ -82,104 +74,115 @@ def _plain(error: Exception) -> str:
     return f"line {match[2]}: {match[1]}" if match else str(error)
 
 
-class _Writer:
-    """The commands of VNN-LIB 1.0 for a query."""
+class _Reader:
+    """One reading of a tree. Nodes of a kind that is not known are refused."""
 
-    def __init__(self, query: Any, name: str) -> None:
-        self.query, self.name = query, name
-        self.letters: dict[str, str] = {}
-        self.shapes: dict[str, list[int]] = {}
-        self.first: dict[str, int] = {}
-        """The number of the first element of each variable among all inputs, or outputs."""
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.networks: dict[str, Declared] = {}
+        self.places: dict[str, tuple[str, int, Tensor]] = {}
+        """By tensor: the letter of its elements, and the number of the first one."""
         self.counts = {"X": 0, "Y": 0}
-        self.networks: list[Declared] = []
+        self.products: dict[tuple[LinearExpr, LinearExpr], int] = {}
 
-    def refuse(self, problem: str) -> UsageError:
-        return UsageError(f"{self.name}: {problem}; VenMAS reads networks with one input and one output each")
+    def fail(self, problem: str) -> NoReturn:
+        raise UsageError(f"{self.name}: {problem}")
 
-    def text(self) -> str:
-        if not self.query.networks:
-            raise self.refuse("no network is declared")
-        lines = []
-        for network in self.query.networks:
-            lines += self.network(network)
-        lines += [f"(assert {self.condition(assertion.expr)})" for assertion in self.query.assertions]
-        return "\n".join(lines) + "\n"
+    def query(self, tree: Any) -> Query:
+        if not tree.networks:
+            self.fail("no network is declared: add (declare-network f ..)")
+        for network in tree.networks:
+            self.network(network)
+        assertion = nnf(conjunction([self.condition(asserted.expr) for asserted in tree.assertions]))
+        names = [
+            f"{tensor.name}[{','.join(map(str, index))}]" if tensor.shape else tensor.name
+            for network in self.networks.values()
+            for tensor in network.inputs
+            for index in product(*map(range, tensor.shape))
+        ]
+        cases = cases_of(assertion, names, self.fail)
+        sizes = self.counts["X"], self.counts["Y"]
+        return Query(*sizes, assertion, cases, tuple(self.networks.values()), tuple(self.products))
 
-    def network(self, network: Any) -> list[str]:
-        """Its declarations."""
-        if network.hidden:
-            raise self.refuse(f"network {network.name} declares hidden nodes, which are not read")
+    def network(self, network: Any) -> None:
+        name, other = network.name, network.equal_to or network.isometric_to
         if network.equal_to and network.isometric_to:
-            raise self.refuse(f"network {network.name} has two relations, to {network.equal_to} and others")
-        other = network.equal_to or network.isometric_to
+            self.fail(f"network {name} has two relations, to {network.equal_to} and others: write one")
         relation = "equal-to" if network.equal_to else "isomorphic-to" if other else ""
-        if other and other not in [before.name for before in self.networks]:
-            raise self.refuse(f"network {network.name} is {relation} {other}, which is not declared before it")
-        if network.name in [before.name for before in self.networks]:
-            raise self.refuse(f"network {network.name} is declared twice")
-        lines, before = [], dict(self.counts)
-        for letter, what, declared in (("X", "input", network.inputs), ("Y", "output", network.outputs)):
-            if len(declared) != 1:
-                raise self.refuse(f"{len(declared)} {what}s are declared by network {network.name}")
-            lines += self.declare(letter, declared[0])
-        inputs, outputs = (self.counts[letter] - before[letter] for letter in "XY")
-        self.networks.append(Declared(network.name, inputs, outputs, relation, other))
-        return lines
-
-    def declare(self, letter: str, variable: Any) -> list[str]:
-        if variable.onnx_name:
-            raise self.refuse(
-                f"{variable.name} is named {variable.onnx_name!r} in ONNX, which is not read: leave it out"
+        if other and other not in self.networks:
+            self.fail(f"network {name} is {relation} {other}, which is not declared before it: declare it before")
+        if name in self.networks:
+            self.fail(f"network {name} is declared twice: give each a name of its own")
+        tensors = (("X", network.inputs), ("Y", network.outputs), ("Y", network.hidden))
+        inputs, outputs, hidden = (tuple(self.tensor(letter, node) for node in nodes) for letter, nodes in tensors)
+        if not inputs or not outputs:
+            self.fail(
+                f"network {name} has {len(inputs)} inputs and {len(outputs)} outputs: declare one of each at least"
             )
-        if variable.dtype.name not in _TYPES:
-            raise self.refuse(f"{variable.name} has elements of type {variable.dtype.name}, not real, float32, float64")
-        if variable.name in self.letters:
-            raise self.refuse(f"{variable.name} is declared twice")
-        self.letters[variable.name], self.shapes[variable.name] = letter, list(variable.shape)
-        size = prod(variable.shape)
-        if size > _MAX_ELEMENTS:
-            raise self.refuse(f"{variable.name} has {size} elements, more than {_MAX_ELEMENTS}")
-        first = self.first[variable.name] = self.counts[letter]
-        self.counts[letter] += size
-        return [f"(declare-const {letter}_{i} Real)" for i in range(first, first + size)]
+        self.networks[name] = Declared(name, inputs, outputs, hidden, relation, other)
 
-    def condition(self, node: Any) -> str:
-        """Of a kind that is known: anything else is refused."""
+    def tensor(self, letter: str, node: Any) -> Tensor:
+        tensor = Tensor(node.name, tuple(node.shape), (node.onnx_name or "").removeprefix('"').removesuffix('"'))
+        if node.dtype.name not in _TYPES:
+            self.fail(f"{node.name} has elements of type {node.dtype.name}: expected real, float32 or float64")
+        if node.name in self.places:
+            self.fail(f"{node.name} is declared twice: give each tensor a name of its own")
+        if not 0 < tensor.size <= _MAX_ELEMENTS - self.counts[letter]:
+            self.fail(f"{node.name} has {tensor.size} elements: expected some, and at most {_MAX_ELEMENTS} in all")
+        self.places[node.name] = letter, self.counts[letter], tensor
+        self.counts[letter] += tensor.size
+        return tensor
+
+    def condition(self, node: Any) -> Formula:
         kind = type(node).__name__
         if kind in _RELATIONS:
-            return f"({_RELATIONS[kind]} {self.term(node.lhs)} {self.term(node.rhs)})"
-        if kind == "NotEqual":
-            return f"(not (= {self.term(node.lhs)} {self.term(node.rhs)}))"
-        if kind in ("And", "Or"):
-            return f"({_JOINED[kind]} {' '.join(map(self.condition, node.args))})"
-        raise self.refuse(f"{str(node)[:80]!r} is a condition of an unknown kind, {kind}")
+            difference = self.within(self.term(node.lhs) - self.term(node.rhs), node)
+            return Atom(Comparison(difference, _RELATIONS[kind]))
+        if kind in ("And", "Or") and node.args:
+            return (conjunction if kind == "And" else disjunction)([self.condition(part) for part in node.args])
+        self.fail(f"{str(node)[:80]!r} is a condition of an unknown kind, {kind}: write comparisons, and, or")
 
-    def term(self, node: Any) -> str:
-        """The same for terms."""
+    def term(self, node: Any) -> LinearExpr:
         kind = type(node).__name__
         if kind == "Var":
-            return self.element(node)
+            return LinearExpr.variable(self.element(node))
         if kind in ("Float", "Int", "IntExpr"):
-            return str(node.lexeme)
-        if kind in ("Plus", "Multiply"):
-            return f"({_JOINED[kind]} {' '.join(map(self.term, node.args))})"
+            if not _NUMBER.fullmatch(node.lexeme):
+                self.fail(f"{node.lexeme[:80]!r} is no number of at most 1000 digits: round it")
+            return self.within(LinearExpr((), Fraction(node.lexeme)), node)
         if kind == "Negate":
-            return f"(- {self.term(node.expr)})"
-        if kind == "Minus":
-            return f"(- {' '.join(map(self.term, chain([node.head], node.rest)))})"
-        raise self.refuse(f"{str(node)[:80]!r} is a term of an unknown kind, {kind}")
+            return -self.term(node.expr)
+        parts = chain([node.head], node.rest) if kind == "Minus" else node.args if kind in ("Plus", "Multiply") else ()
+        terms = [self.term(part) for part in parts]
+        if not terms:
+            self.fail(f"{str(node)[:80]!r} is a term of an unknown kind, {kind}: write numbers, elements, +, -, *")
+        total = -terms[0] if kind == "Minus" and len(terms) == 1 else terms[0]
+        for term in terms[1:]:
+            total = self.times(total, term) if kind == "Multiply" else total + term if kind == "Plus" else total - term
+        return self.within(total, node)
+
+    def times(self, left: LinearExpr, right: LinearExpr) -> LinearExpr:
+        if left.terms and right.terms:
+            return LinearExpr.variable(f"P_{self.products.setdefault((left, right), len(self.products))}")
+        return left.scaled(right.constant) if left.terms else right.scaled(left.constant)
+
+    def within(self, expr: LinearExpr, node: Any) -> LinearExpr:
+        """The expression itself, where its numbers are ones that are read."""
+        if not within_floats(expr):
+            self.fail(f"{str(node)[:80]!r}: a number beyond 1e100, or closer to 0 than 1e-100: scale the property")
+        return expr
 
     def element(self, variable: Any) -> str:
-        """Its place among the elements as they are stored."""
-        shape, indices = self.shapes.get(variable.name), list(variable.indices)
-        if (
-            shape is None
-            or len(indices) != len(shape)
-            or not all(0 <= i < n for i, n in zip(indices, shape, strict=True))
-        ):
-            raise self.refuse(f"{str(variable)[:80]!r} is no element of an input or output")
+        """Its name among the elements as they are stored."""
+        if variable.name not in self.places:
+            self.fail(f"{variable.name} is not declared: declare it as an input, output or hidden node")
+        letter, first, tensor = self.places[variable.name]
+        indices, shape = list(variable.indices), tensor.shape
+        if len(indices) != len(shape) or not all(0 <= i < n for i, n in zip(indices, shape, strict=True)):
+            self.fail(
+                f"{str(variable)[:80]!r} is no element of a tensor of shape {list(shape)}: give an index for each"
+            )
         place = 0
         for index, size in zip(indices, shape, strict=True):
             place = place * size + index
-        return f"{self.letters[variable.name]}_{self.first[variable.name] + place}"
+        return f"{letter}_{first + place}"

@@ -29,7 +29,7 @@ from venmas.bounds.crown_plan import flatten
 from venmas.bounds.intervals import intervals
 from venmas.budget import Budget
 from venmas.errors import Reason
-from venmas.formats.vnnlib.reader import Box
+from venmas.formats.vnnlib.query import Box
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import bounding_box
 from venmas.model.expressions.expr import Variable

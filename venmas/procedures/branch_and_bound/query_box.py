@@ -8,7 +8,7 @@ from fractions import Fraction
 from venmas.answer import Proved, Violated
 from venmas.budget import Budget
 from venmas.errors import ModelError
-from venmas.formats.vnnlib.reader import Box, hull
+from venmas.formats.vnnlib.query import Box, hull
 from venmas.logic import AX, Bounded, Formula, Not
 from venmas.model.expressions.functions import apply_network
 from venmas.model.system.system import System
