@@ -71,7 +71,7 @@ def test_the_schema_has_what_the_registries_have() -> None:
 def test_objects_have_the_names_under_which_they_are_registered() -> None:
     assert [get_procedure(name).name for name in PROCEDURES] == list(PROCEDURES)
     assert [get_solver(name).name for name in SOLVERS] == list(SOLVERS)
-    assert set().union(*(mode.procedures for mode in MODES.values())) == set(PROCEDURES)
+    assert set().union(*(mode.after("earlier.gz").procedures for mode in MODES.values())) == set(PROCEDURES)
 
 
 def first_cells(page: str) -> set[str]:

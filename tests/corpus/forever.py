@@ -58,14 +58,14 @@ def case(seed: int) -> Case:
         if rng.random() < 0.4:
             asked: Formula = Globally(Quantifier.ALL, 0, None, formula(rng, lambda r, a=atom: a(r), 0, 4))
         else:
-            asked = _open(rng, formula(rng, lambda r, a=atom: a(r), rng.choice((1, 2, 3)), rng.randint(3, 7)))
+            asked = opened(rng, formula(rng, lambda r, a=atom: a(r), rng.choice((1, 2, 3)), rng.randint(3, 7)))
         if initial and asked.horizon is None:
             return Case(spec, asked, set(initial) <= evaluate(asked, explicit))
 
 
-def _open(rng: Random, node: Formula) -> Formula:
+def opened(rng: Random, node: Formula) -> Formula:
     """The formula with most windows left open."""
-    parts = [_open(rng, child) for child in node.children]
+    parts = [opened(rng, child) for child in node.children]
     match node:
         case Globally(quantifier, start, end, _) | Finally(quantifier, start, end, _):
             return type(node)(quantifier, start, None if rng.random() < 0.8 else end, parts[0])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
-from tests.corpus import systems
+from tests.corpus import loops, systems
 from tests.corpus.check import (
     ADAPTIVE,
     EXACT,
@@ -158,3 +159,21 @@ def test_the_two_readings_of_random_systems_agree(seed):
     system, core = build(case.spec), nnf(case.formula)
     for state in case.points[:6]:
         assert satisfies(system, core, state) == holds(case.spec, case.formula, state)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 7])
+def test_random_loops_without_bounds(seed, tmp_path):
+    counts = Counter()
+    assert not loops.check(seed, tmp_path, 1.0, counts)
+    assert sum(counts.values()) >= 12
+
+
+def test_what_contradicts_is_seen():
+    same = {"runs": "unknown", "all": "satisfied", "derivations": "unknown", "cells": "satisfied"}
+    assert not loops.contradiction("AF q", {**same, "noise 1/8": "violated", "noise 1/2": "unknown"})
+    assert loops.contradiction("AF q", {**same, "runs": "violated"})
+    assert loops.contradiction("AF q", {**same, "noise 1/8": "violated", "noise 1/2": "satisfied"})
+    assert loops.contradiction("AF q", {**same, "LTL": "violated"})
+    weaker = {**same, "all": "violated", "cells": "violated"}
+    assert not loops.contradiction("AF AG p", {**weaker, "LTL": "satisfied"})
+    assert loops.contradiction("AF AG p", {**same, "LTL": "violated"})

@@ -119,7 +119,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soundness", description=__doc__)
     tables = {"cases": cases, "peers": peers, "boundary": _boundary, "cost": _cost, "circuits": _circuits}
     tables["ltl-systems"] = _ltl_systems
-    tables["ltl-reals"] = _ltl_reals
+    tables |= {"ltl-reals": _ltl_reals, "ctl-reals": _ctl_reals}
     tables |= {"smooth-rules": _smooth_rules, "smooth-mutants": _smooth_mutants}
     tables |= {"smooth-systems": _smooth_systems, "smooth-certificates": _smooth_certificates}
     parser.add_argument("table", choices=tables)
@@ -146,6 +146,10 @@ def _cost(args: argparse.Namespace) -> int:
 
 def _ltl_reals(args: argparse.Namespace) -> int:
     return real_copies(30 if args.quick else args.count, args.first)
+
+
+def _ctl_reals(args: argparse.Namespace) -> int:
+    return real_copies(30 if args.quick else args.count, args.first, branching=True)
 
 
 def _ltl_systems(args: argparse.Namespace) -> int:

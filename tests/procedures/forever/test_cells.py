@@ -26,9 +26,8 @@ HALF = Fraction(1, 2)
 
 @pytest.fixture
 def cells_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_satisfied", "_violated"):
+    for name in ("_satisfied", "_violated", "_lasso"):
         monkeypatch.setattr(ForeverSession, name, lambda *_: Unknown(Reason.OPEN, ""))
-    monkeypatch.setattr(ForeverSession, "_lasso", lambda *_: None)
 
 
 def test_sides_have_each_value_once() -> None:

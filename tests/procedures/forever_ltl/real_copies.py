@@ -1,4 +1,4 @@
-"""Random finite systems with questions of LTL, each beside one in which integers are real numbers.
+"""Random finite systems with questions of LTL or CTL, each beside one in which integers are real numbers.
 
 Runs begin in one state of integers, so that both have the same runs. Either a variable, with all that depend on it,
 is real, or a real variable beside it has the same values, and the formula speaks of that.
@@ -15,6 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.corpus.finite import finite_spec
+from tests.corpus.forever import opened
+from tests.corpus.random_parts import formula as random_branching
 from tests.corpus.spec import Spec, build
 from tests.logic.automata.ltl_cases import random_formula
 from tests.soundness.ltl_systems import atom_of
@@ -41,8 +43,8 @@ class Copies:
     deadlock: Deadlock
 
 
-def copies(seed: int) -> Copies:
-    """The case of a seed."""
+def copies(seed: int, branching: bool = False) -> Copies:
+    """The case of a seed. branching: with a question of CTL."""
     rng = Random(seed)
     while True:
         spec = finite_spec(rng)
@@ -54,7 +56,7 @@ def copies(seed: int) -> Copies:
         name = rng.choice(names)
         real = _closed(spec, name) if rng.random() < 0.6 else None
         shown = name if real is not None else "copy"
-        formula, fair = _asked(rng, spec)
+        formula, fair = _branching(rng, spec) if branching else _asked(rng, spec)
         texts = [text.replace(f"{name} ", f"{shown} ") for text in (formula, *fair)]
         stay: Deadlock = "stutter" if rng.random() < 0.5 else "error"
         if len(fair) and texts[1:] != fair:
@@ -71,6 +73,15 @@ def _asked(rng: Random, spec: Spec) -> tuple[str, list[str]]:
     while not is_linear(formula):
         formula = random_formula(rng, rng.randint(2, 6), atoms)
     return to_text(formula), [to_text(rng.choice(atoms))] if rng.random() < 0.3 else []
+
+
+def _branching(rng: Random, spec: Spec) -> tuple[str, list[str]]:
+    names = list(spec.variables)
+    while True:
+        nested, size = rng.choice((1, 2, 3)), rng.randint(2, 6)
+        made = opened(rng, random_branching(rng, lambda r: atom_of(r, spec, r.choice(names)), nested, size))
+        if made.horizon is None:
+            return to_text(made), []
 
 
 def _beside(spec: Spec, name: str) -> Spec:
@@ -118,17 +129,18 @@ def _parts(node: Any) -> Iterator[Any]:
             yield from _parts(part)
 
 
-def compare(seed: int, timeout: float = 20) -> str:
+def compare(seed: int, timeout: float = 20, branching: bool = False) -> str:
     """What came of a case: its verdict, ``unknown`` beside another one of the finite system, or ``wrong: ...``.
 
     Certificates are checked.
     """
-    case = copies(seed)
+    case = copies(seed, branching)
     finite, real = build(case.finite), build(case.real)
-    truth = verify(finite, case.formula, fair=case.fair, deadlock=case.deadlock, timeout=timeout).verdict
+    options: dict[str, Any] = {} if branching else {"fair": case.fair, "deadlock": case.deadlock}
+    truth = verify(finite, case.formula, timeout=timeout, **options).verdict
     with TemporaryDirectory() as folder:
         path = Path(folder) / "proof.gz"
-        found = verify(real, case.other, fair=case.fair, deadlock=case.deadlock, timeout=timeout, certificate=path)
+        found = verify(real, case.other, timeout=timeout, certificate=path, **options)
         if found.satisfied and found.certificate is not None:
             try:
                 check_certificate(path, real)
@@ -139,11 +151,11 @@ def compare(seed: int, timeout: float = 20) -> str:
     return str(found.verdict) if found.verdict == truth else f"unknown beside {truth}"
 
 
-def real_copies(count: int, first: int = 0) -> int:
+def real_copies(count: int, first: int = 0, branching: bool = False) -> int:
     """Print what came of so many cases; the exit status."""
     found = Counter[str]()
     for seed in range(first, first + count):
-        told = compare(seed)
+        told = compare(seed, branching=branching)
         if told.startswith("wrong"):
             print(told, flush=True)
         found[told.partition(":")[0]] += 1

@@ -3,7 +3,7 @@
     a run that closes a loop exactly shows !f             (`lassos`):                      violated
     for 1/4, 1, 4, .. seconds a question
         derive: the initial states satisfy f             (`derive`, over sets of `sets`): satisfied
-        either of them on a graph of cells               (`cells.search`), after stays where a step is smooth
+        either of them on a graph of cells               (`cells.search`), first where reals are few, last where smooth
         derive: one initial state satisfies !f            (a stay):                        violated
 
 Bounded questions are answered by the procedures for them, over noise and for smooth systems alike; the rules that join
@@ -13,6 +13,7 @@ them are those of `venmas.checker.forever.rules`, which a checker applies again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from venmas.answer import Answer, Proved, Unknown, Violated
@@ -23,7 +24,7 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
-from venmas.procedures.forever.cells.search import CellSearch
+from venmas.procedures.forever.cells.search import CellSearch, dimension
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import Derivation, DerivationProof, basis
 from venmas.procedures.forever.claims.stays import stay
@@ -42,8 +43,12 @@ _QUESTIONS = 4
 take so long, for the property and for its negation."""
 _ON_CELLS = 3
 """The same for cells, which are done sooner where they do at all."""
-_LASSOS = 0.5
-"""Seconds for lassos in the first round."""
+_FEW_REALS = 2
+"""Real variables up to which cells come before derivations."""
+_LASSOS = 1
+"""The same for lassos."""
+
+Work = Callable[[Budget], Answer]
 
 
 class Forever:
@@ -80,7 +85,7 @@ class ForeverSession:
         self._sets: Sets | None = None
         self._stays: Stays | None = None
         self._cells: CellSearch | None = None
-        self._round, self._searched = 0, False
+        self._round, self._place, self._searched = 0, 0, False
 
     @property
     def figures(self) -> object:
@@ -94,23 +99,31 @@ class ForeverSession:
             if self._sets is None and self._formula is not None:
                 self._sets = Sets(asking, self.question.system, self.question.inductive, self._formula, ask)
             while self._round < _ROUNDS:
-                if not self._searched and (run := self._lasso(budget)) is not None:
-                    return Violated(run)
-                first = _FIRST if self._sets is None or not self._sets.settling else _SETTLING
-                asking.seconds, asking.late = first * 4.0**self._round, 0
-                asking.steps = min(MOST_STEPS, _STEPS * 4**self._round)
-                cells, stays = (_ON_CELLS, self._on_cells), (_QUESTIONS, self._violated)
-                later = (stays, cells) if self.question.system.smooth else (cells, stays)  # cells of it are slow
-                for count, work in ((_QUESTIONS, self._satisfied), *later):
-                    answer = budget.spend(count * asking.seconds, work)
+                if not self._place:
+                    first = _FIRST if self._sets is None or not self._sets.settling else _SETTLING
+                    asking.seconds, asking.late = first * 4.0**self._round, 0
+                    asking.steps = min(MOST_STEPS, _STEPS * 4**self._round)
+                for share, work in self._works()[self._place :]:
+                    answer = budget.spend(share * asking.seconds, work)
+                    self._place += 1  # where a turn of the portfolio ends before, the next one goes on with this work
                     if answer is None:
                         asking.late += 1
                     elif not isinstance(answer, Unknown):
                         return answer
                 if not asking.late and asking.steps == MOST_STEPS:
                     break
-                self._round += 1
+                self._round, self._place = self._round + 1, 0
         return Unknown(Reason.OPEN, asking.left or "no derivation was found from the sets that were tried")
+
+    def _works(self) -> tuple[tuple[int, Work], ...]:
+        """Works of a round, and their shares of time: cells early where they are few, late where a step is smooth."""
+        system = self.question.system
+        lasso, derived, stays = (_LASSOS, self._lasso), (_QUESTIONS, self._satisfied), (_QUESTIONS, self._violated)
+        cells = (_ON_CELLS, self._on_cells)
+        if system.smooth:
+            return lasso, derived, stays, cells
+        few = dimension(system) <= _FEW_REALS
+        return (lasso, cells, derived, stays) if few else (lasso, derived, cells, stays)
 
     def _satisfied(self, budget: Budget) -> Answer:
         system, asking = self.question.system, self._asking
@@ -155,22 +168,17 @@ class ForeverSession:
             self._stays = Stays(self._asking, self.question.system, negated, ask)
         return self._stays.find(self._sets, budget)
 
-    def _lasso(self, budget: Budget) -> Witness | None:
+    def _lasso(self, budget: Budget) -> Answer:
         """A run that closes a loop exactly, and shows the negation."""
         system, shown = self.question.system, self.question.shown
-        if system.smooth or system.disturbances or self.question.semantics != "real":
-            return None
-
-        def search(part: Budget) -> Witness | None:
-            with limited(part):
-                for found in lassos(system, wanted(shown)):
-                    self._asking.figures.lassos += 1
-                    if replay(system, shown, found).confirmed:
-                        return found
-            self._searched = True
-            return None
-
-        return budget.spend(_LASSOS * 4.0**self._round, search)
+        exact = not (self._searched or system.smooth or system.disturbances) and self.question.semantics == "real"
+        with limited(budget):
+            for run in lassos(system, wanted(shown)) if exact else ():
+                self._asking.figures.lassos += 1
+                if replay(system, shown, run).confirmed:
+                    return Violated(run)
+        self._searched = True
+        return Unknown(Reason.OPEN, "")
 
 
 def wanted(target: Formula) -> Formula:

@@ -70,14 +70,18 @@ class Side:
         return cls(to_text(formula), Sequent.of(INIT, formula).formula)
 
 
+def dimension(system: System) -> int:
+    """Number of real variables, by which cells grow."""
+    return sum(not d.integral and name not in system.disturbances for name, d in system.variables.items())
+
+
 class CellSearch:
     """Cells of a question's system, one graph for the property and its negation."""
 
     def __init__(self, asking: Asking, formula: Formula) -> None:
         self._asking, self.system = asking, asking.system
         self._sides = Side.of(formula), Side.of(Not(formula))
-        reals = [d for n, d in self.system.variables.items() if not d.integral and n not in self.system.disturbances]
-        if not 0 < len(reals) <= MOST_REALS:
+        if not 0 < dimension(self.system) <= MOST_REALS:
             raise UnsuitableError(f"cells are for at most {MOST_REALS} real variables")
         self._graph = Graph(self.system, [side.core for side in self._sides])
         self._failed: dict[Formula, set[int]] = {}

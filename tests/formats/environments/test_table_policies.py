@@ -13,7 +13,7 @@ import torch
 from stable_baselines3 import DQN, PPO
 from torch import nn
 
-from tests.formats.gym.test_tabular import compare
+from tests.formats.environments.test_tabular import compare
 from venmas.errors import NetworkError
 from venmas.formats.gym import tabular
 from venmas.formats.gym.enclosures import BITS, enclose
