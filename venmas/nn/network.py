@@ -257,8 +257,6 @@ class Network:
 
         A divisor that is infinite there, or operators that runtimes evaluate in another way (`float32_refusal`).
         """
-        if self.smooth:
-            return f"network {self.name!r} has {self.smooth}, for which no bound on float32 evaluations is known"
         if self.float32_refusal:
             return f"network {self.name!r} {self.float32_refusal}"
         for number, layer in enumerate(self.layers, 1):
