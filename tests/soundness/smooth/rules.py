@@ -300,6 +300,8 @@ CHECKS: Mapping[tuple[str, str], Check] = {
     ("network", "checker"): partial(networks, engine=False),
     ("network", "narrow, checker"): narrow_networks,
     ("network", "engine"): partial(networks, engine=True),
+    ("network", "checker in float32"): partial(networks, engine=False, single=True),
+    ("network", "engine in float32"): partial(networks, engine=True, single=True),
     **{(name, f"flow, {place}"): partial(flows, name, engine=place == "engine") for name in KNOWN for place in _PLACES},
     ("graph", "all rings"): graphs,
 }
