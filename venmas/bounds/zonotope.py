@@ -143,7 +143,7 @@ def relax(z: Floats, e: Floats) -> tuple[Floats, Floats]:
 
 def rounded(z: Floats, e: Floats) -> Floats:
     """The radii of inputs that are rounded to float32; the factor covers the rounding of the sum."""
-    return e * (1 + UNIT_ROUNDOFF_32) + np.abs(z).sum(1) * UNIT_ROUNDOFF_32 * (1 + 2**-20) + LOST_32
+    return np.asarray(e * (1 + UNIT_ROUNDOFF_32) + np.abs(z).sum(1) * UNIT_ROUNDOFF_32 * (1 + 2**-20) + LOST_32)
 
 
 def propagate(network: Network, z: Floats, e: Floats, single: bool = False) -> Inside:

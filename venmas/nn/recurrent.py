@@ -196,7 +196,7 @@ def _layer(name: str, activation: Activation, weight: Array, bias: Array, more: 
     """``activation(weight x + bias + more)``: a layer, or two where the sum of the biases is no float."""
     total = bias + more
     part = total - bias
-    layers = (Layer(weight, total, activation),)
+    layers: tuple[Layer, ...] = (Layer(weight, total, activation),)
     if np.any((bias - (total - part)) + (more - part)):  # the error of the sum, exactly (Knuth)
         layers = Layer(weight, bias), Layer(np.eye(len(more)), more, activation)
     return Network(layers, name, float32_refusal=_PRODUCTS)

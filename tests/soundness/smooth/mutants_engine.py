@@ -265,7 +265,9 @@ ENGINE = [
     ),
     Mutant(_NETWORKS, "layer.weight_error, z, e, single)", "layer.weight_error, z, e, False)", _IN_FLOAT32),
     Mutant(_NETWORKS, "e = (e + UNIT_ERROR_32) * (1 + FEW)", "pass", _IN_FLOAT32),
-    Mutant(_NETWORKS, "if single and layer.activation in SMOOTH", "if single and layer.activation == 'tanh'", _IN_FLOAT32),
+    Mutant(
+        _NETWORKS, "if single and layer.activation in SMOOTH", "if single and layer.activation == 'tanh'", _IN_FLOAT32
+    ),
     Mutant(_NETWORKS, "lost |= ~np.isfinite(e).all(1)", "lost |= False", _IN_FLOAT32),
     Mutant(_NETWORKS, "e[lost] = np.inf", "pass", _IN_FLOAT32),
     Mutant(_ZONOTOPE, "narrow = (n + 4) * UNIT_ROUNDOFF_32", "narrow = n * UNIT_ROUNDOFF_32", _IN_FLOAT32),

@@ -38,7 +38,7 @@ def _moved(rng: Random, network: Network, inputs: Sequence[arb]) -> list[arb]:
             side = rng.choice((-1, 1))
             total = off(arb(b), side)
             for w, x in rng.sample(list(zip(row, values, strict=True)), len(row)):
-                rounded = off(arb(w), side if x * w > 0 and w > 0 or x * w <= 0 and w < 0 else -side)
+                rounded = off(arb(w), side if (x * w > 0 and w > 0) or (x * w <= 0 and w < 0) else -side)
                 total = off(total + off(rounded * x, side), side)
             found.append(_unit(rng, layer, total))
         values = found

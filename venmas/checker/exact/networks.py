@@ -46,7 +46,7 @@ from venmas.nn.network import IntegerLayer, Semantics
 UNIT = rational(1, 2**24)
 """Unit roundoff of float32."""
 TINY = rational(1, 2**125)
-"""Bound on what underflow does to one float32 operation, gradual or flushed to zero, and in its result as it is read."""
+"""Bound on what underflow does to one float32 operation, gradual or flushed to zero, and to its result when read."""
 _ERROR_BITS = 40
 
 

@@ -206,9 +206,7 @@ class Following:
     single: networks in any float32 evaluation.
     """
 
-    def __init__(
-        self, system: System, plan: Plan, boxes: Sequence[Box], level: Fineness, single: bool = False
-    ) -> None:
+    def __init__(self, system: System, plan: Plan, boxes: Sequence[Box], level: Fineness, single: bool = False) -> None:
         self.failed: list[Failed | None] = [None] * len(boxes)
         self.radii: list[Floats] = []
         self.seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]] = []
