@@ -160,9 +160,8 @@ class _Session:
 
     def _by_laws(self) -> _Session | None:
         """The same where open choices of a policy are affine laws; None where that is not worth the time."""
-        if (
-            self.question.certified or self._single or not lawful(self.system, self.plan.steps)
-        ):  # the checker knows no laws, and laws are of real networks
+        # the checker knows no laws, and they are of real networks
+        if self.question.certified or self._single or not lawful(self.system, self.plan.steps):
             return None
         made = _Session(self.question, self.figures)
         made._lawful, made._levels = True, LAWFUL

@@ -84,7 +84,7 @@ class Tube:
             else:
                 self.axes.append(name)
                 self.state[name] = self.ring.symbol(lo, hi)
-        self._laws: dict[Hashable, Laws] | None = system.once("laws", dict) if fine.sets == 1 else None
+        self._laws: dict[Hashable, Laws] | None = system.once("laws", dict) if fine.sets == 1 and not single else None
         self._modes: list[str] = system.once("modes of flowpipes", lambda: _modes(system))
         """The variables that say which of several expressions is meant, as a network for each of their values."""
         # noise of later steps brings no symbols; to have fewer takes time, which many sets are worth
