@@ -81,13 +81,13 @@ def _deployed(
         if seconds == _FIRST and not report.violated:  # evaluations are enclosed together with the real functions
             try:
                 share = None if budget.left is None else _REAL * budget.left
-                found = verify(system, formula, semantics="float32", timeout=share, partial=False, **options)
+                single = verify(system, formula, semantics="float32", timeout=share, partial=False, **options)
             except (UsageError, ModelError) as error:  # asked in real numbers, it was none
                 message = str(error)
                 continue
-            if found.satisfied:
-                return Deployed(found.verdict, basis=found.basis, seconds=budget.spent)
-            reason, message = (found.reason, found.message) if found.reason else (reason, message)
+            if single.satisfied:
+                return Deployed(single.verdict, basis=single.basis, seconds=budget.spent)
+            reason, message = (single.reason, single.message) if single.reason else (reason, message)
     return Deployed(Verdict.UNKNOWN, reason, message, seconds=budget.spent)
 
 
@@ -102,23 +102,23 @@ def _violation(
     system: System, formula: str | Formula, report: Report, runtime: Runtime, budget: Budget, seconds: float
 ) -> Witness | None:
     """A run in float32 that shows the negated formula, from where a real one begins, or where floats find one."""
-    asked = read_asked(system, formula)[1]
-    if not isinstance(asked, Bounded):
+    bounded = read_asked(system, formula)[1]
+    if not isinstance(bounded, Bounded):
         return None
-    asked = posed(system, asked)
-    drawn, chosen = chosen_for(system, asked)
+    posed_ = posed(system, bounded)
+    drawn, chosen = chosen_for(system, posed_)
     if chosen:  # a run shows nothing of other noise
         return None
-    question = Question(drawn, asked, "float32")
+    question = Question(drawn, posed_, "float32")
 
     def search(part: Budget) -> Witness | None:
         for start in _starts(question, report, part):
             if not is_initial(drawn, start):
                 continue
             with suppress(UndecidedError, ModelError):
-                found = explain(drawn, question.target, start, tick=part, runtime=runtime)
-                if found is not None:
-                    return folded(found) if system.disturbances else found
+                run = explain(drawn, question.target, start, tick=part, runtime=runtime)
+                if run is not None:
+                    return folded(run) if system.disturbances else run
         return None
 
     with suppress(BudgetError):
@@ -131,8 +131,8 @@ def _starts(question: Question, report: Report, tick: Budget) -> Iterator[Mappin
     system, plan = question.system, Plan(question.target)
     if report.witness is not None:
         yield unfolded(report.model or system, report.witness, question.target.depth).initial
-    found = [initial_box(system, region) for region in system.regions]
-    boxes = [dict(zip(system.variables, box, strict=True)) for box in found if box is not None]
+    hulls = [initial_box(system, region) for region in system.regions]
+    boxes = [dict(zip(system.variables, hull, strict=True)) for hull in hulls if hull is not None]
     wide = any(low < high for box in boxes for low, high in box.values())
     for seed in count() if wide else range(len(boxes)):
         tick()

@@ -113,8 +113,7 @@ class FlowpipeSearch:
 class _Session:
     def __init__(self, question: Question, figures: Followed) -> None:
         self.question, self.figures = question, figures
-        self.system, self.plan = question.system, Plan(question.target)
-        self._single = question.semantics == "float32"
+        self.system, self.plan, self._single = question.system, Plan(question.target), question.semantics == "float32"
         self.trees: list[Tree | None] = []
         self.leaving: set[str] = set()
         self._astray: list[Box] = []
@@ -390,8 +389,8 @@ class _Session:
 
     def _exists(self, box: Box, level: int) -> bool:
         """Do all runs from the middle of a box exist for as long as is asked, as far as a level tells?"""
-        point = {n: (at, at) for n, at in middle(self.system, box).items()}
-        tube = Tube(self.system, [point], self._levels[level], self._single)
+        points = [{n: (at, at) for n, at in middle(self.system, box).items()}]
+        tube = Tube(self.system, points, self._levels[level], self._single)
         for _ in range(self.plan.steps):
             if tube.ring.size and not tube.ring.broken.any():
                 tube.advance()
