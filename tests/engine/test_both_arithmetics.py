@@ -26,6 +26,11 @@ SUM = relu_network([[[1.0, 1.0]], [[1.0]]], [[0.0], [0.0]], name="sum")
 """x + y: in float32 2^24 + 5/4 is 2^24 + 2."""
 
 
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("venmas.engine.deployed._SEARCH", 0.1)
+
+
 def added(network: Network = SUM) -> System:
     system = System("added")
     x, y, z = system.real("x", 0, 2**25), system.real("y", 0, 4), system.real("z", -(2**26), 2**26)
@@ -93,9 +98,8 @@ def test_a_smooth_system_with_noise() -> None:
     assert real == "violated" and single != "satisfied"
 
 
-def test_runs_of_random_networks_are_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_random_networks_are_what_is_said() -> None:
     """A threshold beside the real value at one state: what is called satisfied no evaluation breaks."""
-    monkeypatch.setattr("venmas.engine.deployed._SEARCH", 0.1)
     rng, told = Random(5), set()
     for seed in range(12):
         floats = np.random.default_rng(seed)
