@@ -7,6 +7,7 @@ from tests.soundness.smooth.mutants import Mutant
 _BOUNDS = "bounds.affine."
 _VALUES, _LINES, _FORMS, _FLOW = _BOUNDS + "values", _BOUNDS + "univariate", _BOUNDS + "forms", _BOUNDS + "flow"
 _NETWORKS, _REDUCE, _ROUNDING = _BOUNDS + "networks", _BOUNDS + "reduce", "bounds.rounding"
+_SINGLE, _OF_QUERIES = "bounds.single", ("network, queries in float32",)
 _ZONOTOPE, _IN_FLOAT32 = "bounds.zonotope", ("network, engine in float32",)
 _OF_VALUES, _OF_LINES, _OF_FORMS = ("values, floats",), ("lines, engine",), ("forms, engine",)
 _OF_FLOWS, _OF_BOXES = ("flow, engine",), ("boxes, engine",)
@@ -277,4 +278,17 @@ ENGINE = [
     Mutant(_ZONOTOPE, "error[times(mass, size) + np.abs(bias) >= HUGE_32] = np.inf", "pass", _IN_FLOAT32),
     Mutant(_ROUNDING, "UNIT_ERROR_32 = 2.0**-20", "UNIT_ERROR_32 = 2.0**-21", _IN_FLOAT32),
     Mutant(_ROUNDING, "LOST_32 = 2 * NORMAL_32", "LOST_32 = 2.0**-149", _IN_FLOAT32),
+    # queries in float32
+    Mutant(_SINGLE, "np.full((lo.shape[1], lo.shape[0]), UNIT_ERROR_32)", "np.zeros(lo.T.shape)", _OF_QUERIES),
+    Mutant(_SINGLE, "UNIT_ERROR_32))", "0.5 * UNIT_ERROR_32))", _OF_QUERIES),
+    Mutant(
+        _SINGLE,
+        "moves.bend(layer.activation, (lo - error).T, (hi + error).T)",
+        "moves.rectify(lo.T, hi.T)",
+        _OF_QUERIES,
+    ),
+    Mutant(_SINGLE, 'scale = 1.0 if activation == "tanh" else 0.5', "scale = 0.5", _OF_QUERIES),
+    Mutant(_SINGLE, "self.radius * most + off * whole", "self.radius * most", _OF_QUERIES),
+    Mutant(_SINGLE, "self.parts * middle[:, :, None]", "self.parts * least[:, :, None]", _OF_QUERIES),
+    Mutant(_SINGLE, "near, far = np.maximum(np.maximum(lo, -hi), 0.0)", "near, far = np.maximum(hi, -lo)", _OF_QUERIES),
 ]

@@ -15,6 +15,7 @@ from tests.soundness.smooth.truth import Tally, applied, rational, scaled
 from venmas.bounds.affine.forms import Form as FloatForm
 from venmas.bounds.affine.forms import Forms as FloatForms
 from venmas.bounds.affine.networks import through
+from venmas.bounds.single import deployed
 from venmas.checker.flowpipes.forms import Form, Forms
 from venmas.checker.flowpipes.networks import apply_network
 from venmas.checker.flowpipes.univariate import OutsideError
@@ -95,6 +96,26 @@ def networks(seed: int, count: int, engine: bool, single: bool = False) -> Tally
                 if radius.is_finite() and centre.is_finite():
                     sizes = [layer.in_size for layer in network.layers]
                     tally.point(centre - radius, true, centre + radius, f"network of {sizes} at {symbols}, seed {seed}")
+    return tally
+
+
+def queries(seed: int, count: int) -> Tally:
+    """How far evaluations of so many networks in float32 are from the real outputs, at points of boxes."""
+    rng, tally = Random(seed), Tally()
+    for _ in range(count):
+        network, radius = random_network(rng, (1e-30, 1e30, 1e-38)), rng.choice((0.0, 2.0**-12, 0.5))
+        centre = [rng.randint(-256, 256) / 64 for _ in range(network.input_size)]
+        box = (np.array([[x + side * radius for x in centre]]) for side in (-1, 1))
+        found, where = deployed(network, *box), [arb(x + rng.choice((-1, 0, 1)) * radius) for x in centre]
+        tally.looked += 1
+        for _ in range(6):
+            ends = zip(found.low[0], found.high[0], found.error[0], strict=True)
+            outputs = zip(_exact(network, where), evaluated(rng, network, where), ends, strict=True)
+            for exact, single, (low, high, error) in outputs:
+                if np.isfinite([low, high, error]).all():
+                    what = f"network of {network.sizes} at {where}, seed {seed}"
+                    tally.point(arb(float(low)), exact, arb(float(high)), what)
+                    tally.point(exact - arb(float(error)), single, exact + arb(float(error)), what)
     return tally
 
 
