@@ -23,7 +23,7 @@ from venmas.checker.flowpipes.tree import states_of
 from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.checker.format.numbers import CheckError
 from venmas.errors import UsageError
-from venmas.model import apply_network
+from venmas.model import apply_network, argmax, switch
 from venmas.model.evaluation.cuts import Fineness
 from venmas.nn import Network
 from venmas.nn.network import Layer
@@ -133,3 +133,20 @@ def test_what_runtimes_fold_is_refused() -> None:
     assert not np.isfinite(tube.ends()["x"][1]).any()
     with pytest.raises(OutsideError, match="a factor of its own"):
         states_of(system, ((Fraction(1), Fraction(1)),), 60, FINE, single=True).after(system.branches[0])
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+@pytest.mark.parametrize(("margin", "told"), [(1e-9, False), (1e-3, True)])
+def test_a_policy_that_float32_may_turn(margin: float, told: bool, smooth: bool, tmp_path: Path) -> None:
+    """Two scores that are `margin` apart; x := x^2 / 2, or x / 2, by the first action, x + 1 by the other."""
+    network = Network((Layer([[1.0], [1.0]], [margin, 0.0]),))
+    system, proof = System("turned"), tmp_path / "turned.proof"
+    x = system.real("x", -4, 4)
+    system.branch(
+        "go", {x: switch(argmax(apply_network(network, (x,))), {0: x * x / 2 if smooth else x / 2, 1: x + 1})}
+    )
+    system.initial(x >= "0.5", x <= 1)
+    assert verify(system, "AX x < 1", timeout=20).satisfied
+    report = verify(system, "AX x < 1", semantics="float32", certificate=proof, timeout=20 if told else 2)
+    assert report.satisfied == told
+    assert not told or check_certificate(proof, system)
