@@ -10,6 +10,7 @@ from venmas._version import __version__
 from venmas.runtime.platform import require_posix
 
 if TYPE_CHECKING:
+    from venmas.engine.deployed import verify_both
     from venmas.engine.plural import verify_all
     from venmas.engine.reach.reach import reach
     from venmas.engine.reach.sets import ReachSets
@@ -40,6 +41,7 @@ _HOMES = {
     "reach": "venmas.engine.reach.reach",
     "verify": "venmas.engine.verify",
     "verify_all": "venmas.engine.plural",
+    "verify_both": "venmas.engine.deployed",
 }
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "reach",
     "verify",
     "verify_all",
+    "verify_both",
 ]
 
 

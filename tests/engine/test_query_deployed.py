@@ -15,10 +15,12 @@ from venmas import load_network
 from venmas.cli.main import main
 from venmas.engine.query.decide import QueryReport, decide_query
 from venmas.engine.query.deployed import decide_deployed
+from venmas.engine.query.joint import decide_joint
 from venmas.engine.query.relaxed import as_float32, loosened
 from venmas.formats.vnnlib.query import Query
 from venmas.formats.vnnlib.reader import parse_vnnlib
 from venmas.nn import Network, relu_network
+from venmas.nn.network import Activation, Layer
 from venmas.nn.runtime import onnx_model
 
 SUM = relu_network([[[1.0, 1.0]], [[1.0]]], [[0.0], [0.0]], name="sum")
@@ -138,3 +140,22 @@ def test_both_arithmetics_stand_beside_each_other(bound: str, real: str, deploye
     assert ("as deployed: ((X_0 16777216) (X_1" in done.stderr) is (real != deployed)
     found = json.loads(stored.read_text())
     assert (found["verdict"], found["rules"], found["deployed"]["verdict"]) == (real, "both", deployed)
+
+
+@pytest.mark.parametrize("kind", ["tanh", "sigmoid"])
+def test_smooth_units_in_both_arithmetics(kind: Activation, tmp_path: Path) -> None:
+    """A threshold far from the greatest output, one within what float32 may differ by, and one that is met."""
+    floats = np.random.default_rng(4)
+    hidden = Layer(floats.normal(size=(6, 2)), floats.normal(size=6), kind)
+    network = Network((hidden, Layer(floats.normal(size=(1, 6)), np.zeros(1))), kind)
+    x = np.stack(np.meshgrid(*[np.linspace(0, 1, 201)] * 2), -1).reshape(-1, 2)
+    most = float(network.evaluate(x).max())
+    ends = "(assert (>= X_0 0.0)) (assert (<= X_0 1.0)) (assert (<= X_1 1.0))"
+    for above, told in ((1e-2, ("unsat", "unsat")), (-0.1, ("sat", "sat"))):
+        query = asked(f"(assert (>= Y_0 {most + above:.9f}))", ends)
+        assert (decide_joint([network], query, timeout=20).verdict, decided(network, query, tmp_path).verdict) == told
+    point = "(assert (>= X_0 0.5)) (assert (<= X_0 0.5)) (assert (>= X_1 0.25)) (assert (<= X_1 0.25))"
+    value = Fraction(float(network.evaluate([0.5, 0.25])[0])) + Fraction(1, 10**8)
+    query = asked(f"(assert (>= Y_0 {float(value):.15f}))", point)
+    assert decide_joint([network], query, timeout=20).verdict == "unsat"
+    assert decided(network, query, tmp_path).verdict != "unsat"

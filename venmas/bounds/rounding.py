@@ -39,10 +39,12 @@ is scaled by a relative error does not vanish."""
 
 UNIT_ROUNDOFF_32 = 2.0**-24
 """The unit roundoff of float32."""
-TINY_32 = 2.0**-149
-"""The least float32: twice what underflow loses in one operation in float32."""
 NORMAL_32 = 2.0**-126
 """The least normal float32: at most what flush to zero loses in one operation."""
+LOST_32 = 2 * NORMAL_32
+"""What underflow loses in one operation, gradual or flushed to zero, and in a result that is flushed as it is read."""
+UNIT_ERROR_32 = 2.0**-20
+"""Absolute error of tanh and sigmoid in float32, an assumption about runtimes (docs/semantics.md, S2)."""
 HUGE_32 = 2.0**126
 """A quarter of where float32 overflows: below it, no partial sum with its rounding errors does."""
 

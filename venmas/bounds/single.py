@@ -4,7 +4,8 @@ A float32 evaluation, of any order of summation, fused or not, with gradual unde
 with each pre-activation z_k moved by some d_k. Higham (*Accuracy and Stability of Numerical Algorithms*, 2nd ed., 2002,
 section 3.1) bounds ``abs(d_k)`` by ``g (abs(W) s + abs(b))`` and what underflow loses, s a bound on the layer's inputs.
 ReLU is exact, and moves by a slope in [0, 1] times what its input moves: 1 or 0 where the real and the moved input have
-one known sign (``D`` below). So the last layer L moves by
+one known sign (``D`` below). tanh and sigmoid move by a slope that their derivative has between both, and by the error
+that runtimes have in them besides (docs/semantics.md, S2c). So the last layer L moves by
 
     sum over k of  W_L D_(L-1) W_(L-1) .. D_k d_k .
 
@@ -20,10 +21,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from venmas.bounds.affine.networks import relaxed
-from venmas.bounds.rounding import HUGE_32, NORMAL_32, TINY, UNIT_ROUNDOFF_32, Floats, ball, gamma
+from venmas.bounds.rounding import (
+    FEW,
+    HUGE_32,
+    NORMAL_32,
+    TINY,
+    UNIT_ERROR,
+    UNIT_ERROR_32,
+    UNIT_ROUNDOFF_32,
+    Floats,
+    ball,
+    gamma,
+)
 from venmas.bounds.zonotope import affine, span
 from venmas.budget import ask
 from venmas.nn import Layer, Network
+from venmas.nn.network import SMOOTH
+
+_SLOPE_ERROR = 4 * UNIT_ERROR
+"""Of a slope, in floats: of tanh twice, and the roundings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +55,7 @@ class Deployed:
 
 
 def deployed(network: Network, low: Floats, high: Floats) -> Deployed:
-    """Bounds over boxes of inputs, low and high (B, n). The network has no tanh and no sigmoid layer."""
+    """Bounds over boxes of inputs, low and high (B, n)."""
     count, n = low.shape
     centre, radius = ball(low, high)
     z = np.concatenate([centre[:, None, :], radius[:, :, None] * np.eye(n)], 1)
@@ -54,7 +70,12 @@ def deployed(network: Network, low: Floats, high: Floats) -> Deployed:
             error = moves.total()
             z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, False)
             lo, hi = span(z, e)
-            if layer.rectified:
+            if layer.activation in SMOOTH:
+                moves.bend(layer.activation, (lo - error).T, (hi + error).T)
+                z, e = relaxed(layer.activation, z, e)
+                lo, hi = span(z, e)
+                error = moves.total()
+            elif layer.rectified:
                 moves.rectify((lo - error).T, (hi + error).T)
                 z, e = relaxed("relu", z, e)
                 lo, hi = np.maximum(lo, 0.0), np.maximum(hi, 0.0)
@@ -97,6 +118,19 @@ class _Moves:
         half = 0.5 * np.abs(self.parts).sum(2) * (1 + gamma(self.parts.shape[2] + 4))
         self.radius = np.where(dead, 0.0, np.where(open_, (self.radius + half) * (1 + gamma(4)), self.radius))
         self.parts = self.parts * np.where(active, 1.0, np.where(open_, 0.5, 0.0))[:, :, None]
+
+    def bend(self, activation: str, lo: Floats, hi: Floats) -> None:
+        """tanh or sigmoid; lo, hi (units, B): of its input, moved or not, between which the slope is one of its."""
+        scale = 1.0 if activation == "tanh" else 0.5  # sigmoid(x) is tanh(x / 2) / 2 + 1 / 2
+        near, far = np.maximum(np.maximum(lo, -hi), 0.0), np.maximum(hi, -lo)
+        most, least = (scale**2 * (1 - np.tanh(scale * x) ** 2) for x in (near, far))
+        most, least = np.minimum(most + _SLOPE_ERROR, scale**2), np.maximum(least - _SLOPE_ERROR, 0.0)
+        middle = 0.5 * most + 0.5 * least
+        whole = np.abs(self.parts).sum(2) * (1 + gamma(self.parts.shape[2] + 4))
+        off = np.maximum(most - middle, middle - least) + FEW
+        self.radius = (self.radius * most + off * whole) * (1 + gamma(4))
+        own = _own(np.full((lo.shape[1], lo.shape[0]), UNIT_ERROR_32))
+        self.parts = np.concatenate([self.parts * middle[:, :, None], own], 2)
 
 
 def _own(size: Floats) -> Floats:

@@ -21,9 +21,9 @@ from venmas.bounds.methods import beaten
 from venmas.bounds.relaxation import chord, rounding
 from venmas.bounds.rounding import (
     HUGE_32,
+    LOST_32,
     SMALLEST_NORMAL,
     TINY,
-    TINY_32,
     UNIT_ROUNDOFF,
     UNIT_ROUNDOFF_32,
     Bools,
@@ -94,7 +94,7 @@ def affine(
     slack = gamma(n + z.shape[1]) + weight_error + narrow
     error = times(e + slack * mass + TINY, size) + (gamma(2) + narrow) * np.abs(bias) + TINY * n
     if single:
-        error += (n + 4 + mass.sum(1, keepdims=True)) * TINY_32
+        error += (n + 4 + mass.sum(1, keepdims=True)) * LOST_32
         # float32 may overflow: in a result, an input or a weight
         error[times(mass, size) + np.abs(bias) >= HUGE_32] = np.inf
         error[(mass >= HUGE_32).any(1)] = np.inf
@@ -141,12 +141,16 @@ def relax(z: Floats, e: Floats) -> tuple[Floats, Floats]:
     return new, error
 
 
+def rounded(z: Floats, e: Floats) -> Floats:
+    """The radii of inputs that are rounded to float32; the factor covers the rounding of the sum."""
+    return np.asarray(e * (1 + UNIT_ROUNDOFF_32) + np.abs(z).sum(1) * UNIT_ROUNDOFF_32 * (1 + 2**-20) + LOST_32)
+
+
 def propagate(network: Network, z: Floats, e: Floats, single: bool = False) -> Inside:
     """Bounds through all layers but the last affine one; inputs as z (B, 1+m, n), e (B, n)."""
     hidden, last = network.hidden_and_last
     if single:
-        # the inputs are rounded; the factor covers the rounding of the sum
-        e = e * (1 + UNIT_ROUNDOFF_32) + np.abs(z).sum(1) * UNIT_ROUNDOFF_32 * (1 + 2**-20) + TINY_32
+        e = rounded(z, e)
         if network.float32_obstacle:
             e = np.full_like(e, np.inf)
     for layer in hidden:

@@ -97,7 +97,8 @@ def _phases(about: About, lines: Lines) -> Checked:
 
 
 def _flowpipes(about: About, lines: Lines) -> Checked:
-    return check_trees(about.system, goals(about.system, about.bounded, about.chosen), lines)
+    claimed = goals(about.system, about.bounded, about.chosen)
+    return check_trees(about.system, claimed, lines, about.claim.semantics)
 
 
 def _derivation(about: About, lines: Lines) -> Checked:
@@ -133,7 +134,7 @@ KINDS: Mapping[str, Kind] = {
     "goals": Kind(("bounded",), frozenset({"semantics", "inside"}), _goals, inside=False),
     "inductive": Kind(("always",), frozenset({"semantics", "inside"}), _inductive),
     "two-phase": Kind(("always",), frozenset({"semantics", "inside"}), _phases),
-    "flowpipes": Kind(("bounded",), frozenset({"inside", "chosen"}), _flowpipes, smooth=True),
+    "flowpipes": Kind(("bounded",), frozenset({"semantics", "inside", "chosen"}), _flowpipes, smooth=True),
     "forever": Kind(
         ("always", "unbounded"), frozenset({"semantics"}), _derivation, inside=False, smooth=True, noisy=True
     ),

@@ -86,4 +86,5 @@ def listed(names: list[str]) -> str:
 
 
 TRUST_HELP = f"What `satisfied` needs where a solver decided. {described(TRUSTS)}."
-SEMANTICS_HELP = f"What networks compute. {described(SEMANTICS)}."
+BOTH = "both"
+SEMANTICS_HELP = f"What networks compute. {described(SEMANTICS)}. both: one report, with both verdicts."

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.choices import (
+    BOTH,
     SEMANTICS_HELP,
     TRUST_HELP,
     Named,
@@ -41,6 +42,9 @@ from venmas.errors import LimitError, UsageError
 from venmas.runtime.choices import DEADLOCKS, SEMANTICS, TRUSTS, described
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from venmas.engine.report import Report
     from venmas.logic import Deadlock
     from venmas.nn.network import Semantics
 
@@ -60,7 +64,7 @@ log = logging.getLogger(__name__)
 @click.option("--mode", cls=Told, type=Named(mode_names), tell=mode_help)
 @click.option("--trust", type=click.Choice(tuple(TRUSTS)), default="auto", show_default=True, help=TRUST_HELP)
 @click.option(
-    "--semantics", type=click.Choice(tuple(SEMANTICS)), default="real", show_default=True, help=SEMANTICS_HELP
+    "--semantics", type=click.Choice((*SEMANTICS, BOTH)), default="real", show_default=True, help=SEMANTICS_HELP
 )
 @click.option(
     "--invariant",
@@ -135,7 +139,7 @@ def command(
     formulas: tuple[str, ...],
     mode: str | None,
     trust: str,
-    semantics: Semantics,
+    semantics: Semantics | Literal["both"],
     invariant: str,
     fair: tuple[str, ...],
     deadlock: Deadlock,
@@ -182,6 +186,8 @@ def command(
         "initial": initial,
     }
     if plural is not None:
+        if semantics == BOTH:
+            raise UsageError("--semantics both is for one formula: leave it out, or ask them one by one")
         from venmas.cli.plural import verify_several
 
         _log_solvers(solver)
@@ -212,11 +218,16 @@ def command(
         raise UsageError(f"--witness {witness_path!r}: waveforms are of designs: name one that ends in .json")
     _log_solvers(solver)
 
+    from venmas.engine.deployed import verify_both
     from venmas.engine.verify import verify
 
+    decide: Callable[..., Report] = verify
+    if semantics == BOTH:
+        decide = verify_both
+        del options["semantics"]
     before = perf_counter() - begun
     with ProgressLine(wanted=not quiet) as line:
-        report = verify(
+        report = decide(
             loaded.subject,
             text,
             parameters=loaded.parameters,
@@ -255,7 +266,7 @@ def _unread(
         reason=stop.reason,
         message=str(stop),
         trust=options["trust"],
-        semantics=options["semantics"],
+        semantics="float32" if options["semantics"] == "float32" else "real",
         parameters=parameters,
         asked=Asked(formula or "", *(options[name] for name in names)),
     )

@@ -125,6 +125,39 @@ class AutomatonSize:
     hoa: str
 
 
+@dataclass(frozen=True)
+class Deployed:
+    """The verdict about every evaluation of networks in float32, beside one in real numbers (docs/semantics.md, S2).
+
+    reason, message, basis: as of a report. witness: a run for which `runtime` ran the networks in float32.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    message: str = ""
+    basis: str = ""
+    witness: Witness | None = None
+    runtime: str = ""
+    seconds: float = 0.0
+
+    @property
+    def told(self) -> str:
+        """The verdict in words."""
+        if self.witness is not None:
+            return f"{self.verdict}, shown by {self.runtime}"
+        return f"{self.verdict} ({self.reason}): {self.message}" if self.reason else self.verdict.value
+
+    def to_json(self) -> dict[str, Any]:
+        """An object."""
+        witness = None
+        if self.witness is not None:  # it was computed in exact numbers or enclosures, for what the runtime gave
+            witness = {
+                **self.witness.to_json(),
+                "replay": Replay(True, "", self.witness.margin, None, self.witness.bits).to_json(),
+            }
+        return {**vars(self), "verdict": self.verdict.value, "witness": witness, "seconds": round(self.seconds, 6)}
+
+
 @dataclass(repr=False)
 class Report(Shown):
     """The result of one verification. ``str`` is what the command line prints; notebooks show it with its picture.
@@ -133,7 +166,8 @@ class Report(Shown):
     more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no program was left to solve), ``solver``
     (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a proof in rationals, which
     `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of the property,
-    `invariant` what predicate abstraction came to, where it was tried, `partial` how far an open question came.
+    `invariant` what predicate abstraction came to, where it was tried, `partial` how far an open question came,
+    `deployed` the verdict in float32, where both arithmetics were asked for.
     `origin` tells where the system came from, so that a stored result can be replayed; None for a system made in
     Python. `system` is the digest of its canonical form, where somebody computed it
     (`venmas.model.canonical.canonical`); `started` the time of the call (UTC, ISO 8601). `model` is the system itself,
@@ -186,6 +220,7 @@ class Report(Shown):
     cone: Mapping[str, int] | None = None
     proof: Mapping[str, Any] | None = None
     partial: Partial | None = None
+    deployed: Deployed | None = None
     model: System | None = field(default=None, compare=False)
     circuit: Circuit | None = field(default=None, compare=False)
     proved: Proved | None = field(default=None, compare=False)
@@ -261,6 +296,7 @@ class Report(Shown):
             "depth": self.depth,
             "invariant": self.invariant,
             "partial": self.partial.to_json() if self.partial else None,
+            "deployed": self.deployed.to_json() if self.deployed else None,
             "peak_rss_mb": round(self.peak_rss_mb, 1),
             "notes": list(self.notes),
             "witness": witness,

@@ -6,6 +6,7 @@ from venmas.engine.modes import DEFAULT, Mode
 from venmas.errors import UsageError
 from venmas.logic import Bounded, Branching
 from venmas.logic.printing import to_short_text
+from venmas.model.canonical.canonical import networks_of
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedure import takes_smooth
@@ -26,8 +27,6 @@ def check_smooth(system: System, asked: Branching, mode: Mode, semantics: Semant
         )
     if mode.name != DEFAULT and not takes:
         raise UsageError(f"{why}, and mode {mode.name} is for systems that are: leave the mode out, or name {DEFAULT}")
-    if semantics != "real":
-        raise UsageError(
-            f"{why}: its networks are taken as real functions, as no bound on {semantics} evaluations of tanh and the "
-            "like is known; leave --semantics out"
-        )
+    obstacles = (network.float32_obstacle for network in networks_of(system).values()) if semantics != "real" else ()
+    if (obstacle := next(filter(None, obstacles), None)) is not None:
+        raise UsageError(f"no bound on {semantics} evaluations is known: {obstacle}; leave --semantics out")

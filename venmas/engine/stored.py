@@ -9,7 +9,7 @@ from typing import Any
 
 from venmas.engine.certificates.kept import Certificate
 from venmas.engine.partial.partial import Closest, Partial
-from venmas.engine.report import Asked, AutomatonSize, Origin, Report, Seconds, Tried, Verdict
+from venmas.engine.report import Asked, AutomatonSize, Deployed, Origin, Report, Seconds, Tried, Verdict
 from venmas.errors import UsageError
 from venmas.model.evaluation.simulate import Precision
 from venmas.model.witness.float_run import FloatRun
@@ -78,6 +78,7 @@ def read_report(data: object) -> Report:
         graph=Regions(**_counts(given, "graph", Regions)),
         invariant=_refined(given.part("invariant")),
         partial=_partial(given.part("partial")),
+        deployed=_deployed(given.part("deployed")),
         depth=given.count("depth", 0),
         peak_rss_mb=given.number("peak_rss_mb", 0.0),
         workers=given.count("workers", 1),
@@ -122,6 +123,17 @@ def read_report(data: object) -> Report:
         versions={} if versions is None else versions.texts(),
         machine={} if machine is None else machine.texts(),
     )
+
+
+def _deployed(data: _Object | None) -> Deployed | None:
+    if data is None:
+        return None
+    reason, message, basis = (data.text(key, "") for key in ("reason", "message", "basis"))
+    verdict, witness = Verdict(data.text("verdict")), data.get("witness", dict | None, None)
+    if (witness is not None) != (verdict is Verdict.VIOLATED):
+        raise UsageError(f"the result says {verdict} as deployed, and its witness says otherwise; {_HOW}")
+    run = None if witness is None else Witness.from_json(witness)
+    return Deployed(verdict, reason, message, basis, run, data.text("runtime", ""), data.number("seconds", 0.0))
 
 
 def _automaton(data: _Object) -> AutomatonSize:

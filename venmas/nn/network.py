@@ -4,7 +4,8 @@ A network is the real function of its stored weights: a float weight is the rati
 folded into weights with rounding. The one operation whose coefficients floats cannot hold, the division by a constant,
 keeps its divisor and says so in `Layer.weight_error`. A network with tanh or sigmoid units is `Network.smooth`: it is
 run in floats, enclosed by venmas/model/evaluation/balls.py, venmas/bounds/affine/networks.py (with
-venmas/bounds/affine/univariate.py) and venmas/checker/flowpipes/networks.py, and refused by all others.
+venmas/bounds/affine/univariate.py), venmas/bounds/single.py and venmas/checker/flowpipes/networks.py, and refused by
+all others.
 
 To add an activation (a new literal of `Activation`): each place below reads `Layer.rectified`, or what comes of it, and
 refuses what is neither ReLU nor the identity, until it is taught.
@@ -257,8 +258,6 @@ class Network:
 
         A divisor that is infinite there, or operators that runtimes evaluate in another way (`float32_refusal`).
         """
-        if self.smooth:
-            return f"network {self.name!r} has {self.smooth}, for which no bound on float32 evaluations is known"
         if self.float32_refusal:
             return f"network {self.name!r} {self.float32_refusal}"
         for number, layer in enumerate(self.layers, 1):

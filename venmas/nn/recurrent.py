@@ -27,6 +27,7 @@ from venmas.nn.network import Activation, Array, Layer, Network
 
 Kind: TypeAlias = Literal["RNN", "GRU", "LSTM"]
 GATES: dict[str, int] = {"RNN": 1, "GRU": 3, "LSTM": 4}
+_PRODUCTS = "is a part of a recurrent cell, whose products, which runtimes round, too, are exact here"
 Apply: TypeAlias = Callable[..., Any]
 """``apply(network, *parts)``: the outputs of a network for the parts of its input, one after the other."""
 
@@ -195,6 +196,7 @@ def _layer(name: str, activation: Activation, weight: Array, bias: Array, more: 
     """``activation(weight x + bias + more)``: a layer, or two where the sum of the biases is no float."""
     total = bias + more
     part = total - bias
+    layers: tuple[Layer, ...] = (Layer(weight, total, activation),)
     if np.any((bias - (total - part)) + (more - part)):  # the error of the sum, exactly (Knuth)
-        return Network((Layer(weight, bias), Layer(np.eye(len(more)), more, activation)), name)
-    return Network((Layer(weight, total, activation),), name)
+        layers = Layer(weight, bias), Layer(np.eye(len(more)), more, activation)
+    return Network(layers, name, float32_refusal=_PRODUCTS)

@@ -192,8 +192,8 @@ def _options(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> It
     yield from ("--formula", report.formula, "--mode", report.mode)
     if report.trust != "auto":
         yield from ("--trust", report.trust)
-    if report.semantics != "real":
-        yield from ("--semantics", report.semantics)
+    if report.semantics != "real" or report.deployed is not None:
+        yield from ("--semantics", "both" if report.deployed is not None else report.semantics)
     if report.certificate is not None:
         yield from ("--certificate", report.certificate.path)
     if report.asked:

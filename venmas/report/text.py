@@ -96,6 +96,9 @@ def print_report(out: Console, report: Report, system: System | None, *, verbose
     if report.witness is not None and report.replay is not None:
         out.print()
         print_witness(out, system, report.witness, report.replay)
+    if report.deployed is not None and report.deployed.witness is not None and report.witness is None:
+        out.print(f"\nA run that violates it as deployed ({report.deployed.runtime}, float32):", style="bold")
+        print_trace(out, system, report.deployed.witness)
     if report.lasso is not None:
         out.print()
         print_run(out, report.lasso, system)

@@ -8,6 +8,8 @@ _CHECKER = "checker.flowpipes."
 _LINES, _FORMS, _INTERVALS = _CHECKER + "univariate", _CHECKER + "forms", _CHECKER + "intervals"
 _FLOW, _NETWORKS = _CHECKER + "flow", _CHECKER + "networks"
 _OF_LINES, _OF_FORMS = ("lines, checker",), ("forms, checker",)
+_IN_FLOAT32 = ("network, checker in float32",)
+_ROOM = "the next sum has room for one rounding more than it makes, and what underflows is less than its unit"
 _ANY_SLOPE = "lines are found for the slope that is taken, whichever it is"
 
 CHECKER = [
@@ -233,4 +235,13 @@ CHECKER = [
     Mutant(_NETWORKS, "own.sum(0) - own[kept].sum(0)", "own.sum(0) - 2 * own[kept].sum(0)", ("network, checker",)),
     Mutant(_NETWORKS, "z[1 + symbols + kept]", "own[kept]", ("network, checker",)),
     Mutant(_NETWORKS, "self.ring.symbols += len(kept)", "pass", ("network, checker",)),
+    # networks in float32
+    Mutant(_NETWORKS, "+ (np.abs(z).sum(0) + radii >> _PRECISION) + 2", "+ 2", _IN_FLOAT32, slack=_ROOM),
+    Mutant(_NETWORKS, "spread += _rounding(", "spread += 0 * _rounding(", _IN_FLOAT32),
+    Mutant(_NETWORKS, "mass + np.ceil(np.abs(bias)).astype(np.int64)", "mass", _IN_FLOAT32),
+    Mutant(_NETWORKS, "_rounding(mass + np.ceil", "_rounding(0 * mass + np.ceil", _IN_FLOAT32),
+    Mutant(_NETWORKS, "terms = n + 4", "terms = n", _IN_FLOAT32),
+    Mutant(_NETWORKS, "_PRECISION, _UNIT_ERROR = 24, 20", "_PRECISION, _UNIT_ERROR = 25, 20", _IN_FLOAT32),
+    Mutant(_NETWORKS, "_PRECISION, _UNIT_ERROR = 24, 20", "_PRECISION, _UNIT_ERROR = 24, 21", _IN_FLOAT32),
+    Mutant(_NETWORKS, "error += 1 << (self.bits - _UNIT_ERROR)", "pass", _IN_FLOAT32),
 ]

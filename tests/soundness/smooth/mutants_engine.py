@@ -7,6 +7,8 @@ from tests.soundness.smooth.mutants import Mutant
 _BOUNDS = "bounds.affine."
 _VALUES, _LINES, _FORMS, _FLOW = _BOUNDS + "values", _BOUNDS + "univariate", _BOUNDS + "forms", _BOUNDS + "flow"
 _NETWORKS, _REDUCE, _ROUNDING = _BOUNDS + "networks", _BOUNDS + "reduce", "bounds.rounding"
+_SINGLE, _OF_QUERIES = "bounds.single", ("network, queries in float32",)
+_ZONOTOPE, _IN_FLOAT32 = "bounds.zonotope", ("network, engine in float32",)
 _OF_VALUES, _OF_LINES, _OF_FORMS = ("values, floats",), ("lines, engine",), ("forms, engine",)
 _OF_FLOWS, _OF_BOXES = ("flow, engine",), ("boxes, engine",)
 _BOXES, _EXTREMA = _BOUNDS + "boxes", _BOUNDS + "extrema"
@@ -254,4 +256,39 @@ ENGINE = [
         ("network, engine",),
         slack="the largest count twice then, and are not less than those that are forgotten",
     ),
+    # networks in float32
+    Mutant(
+        _NETWORKS,
+        "e = rounded(z, e)",
+        "pass",
+        _IN_FLOAT32,
+        slack="the next sum has room for one rounding more, and underflow, than it makes",
+    ),
+    Mutant(_NETWORKS, "layer.weight_error, z, e, single)", "layer.weight_error, z, e, False)", _IN_FLOAT32),
+    Mutant(_NETWORKS, "e = (e + UNIT_ERROR_32) * (1 + FEW)", "pass", _IN_FLOAT32),
+    Mutant(
+        _NETWORKS, "if single and layer.activation in SMOOTH", "if single and layer.activation == 'tanh'", _IN_FLOAT32
+    ),
+    Mutant(_NETWORKS, "lost |= ~np.isfinite(e).all(1)", "lost |= False", _IN_FLOAT32),
+    Mutant(_NETWORKS, "e[lost] = np.inf", "pass", _IN_FLOAT32),
+    Mutant(_ZONOTOPE, "narrow = (n + 4) * UNIT_ROUNDOFF_32", "narrow = n * UNIT_ROUNDOFF_32", _IN_FLOAT32),
+    Mutant(_ZONOTOPE, "(gamma(2) + narrow) * np.abs(bias)", "gamma(2) * np.abs(bias)", _IN_FLOAT32),
+    Mutant(_ZONOTOPE, "+ weight_error + narrow", "+ weight_error", _IN_FLOAT32),
+    Mutant(_ZONOTOPE, "error += (n + 4 + mass.sum(1, keepdims=True)) * LOST_32", "pass", _IN_FLOAT32),
+    Mutant(_ZONOTOPE, "error[times(mass, size) + np.abs(bias) >= HUGE_32] = np.inf", "pass", _IN_FLOAT32),
+    Mutant(_ROUNDING, "UNIT_ERROR_32 = 2.0**-20", "UNIT_ERROR_32 = 2.0**-21", _IN_FLOAT32),
+    Mutant(_ROUNDING, "LOST_32 = 2 * NORMAL_32", "LOST_32 = 2.0**-149", _IN_FLOAT32),
+    # queries in float32
+    Mutant(_SINGLE, "np.full((lo.shape[1], lo.shape[0]), UNIT_ERROR_32)", "np.zeros(lo.T.shape)", _OF_QUERIES),
+    Mutant(_SINGLE, "UNIT_ERROR_32))", "0.5 * UNIT_ERROR_32))", _OF_QUERIES),
+    Mutant(
+        _SINGLE,
+        "moves.bend(layer.activation, (lo - error).T, (hi + error).T)",
+        "moves.rectify(lo.T, hi.T)",
+        _OF_QUERIES,
+    ),
+    Mutant(_SINGLE, 'scale = 1.0 if activation == "tanh" else 0.5', "scale = 0.5", _OF_QUERIES),
+    Mutant(_SINGLE, "self.radius * most + off * whole", "self.radius * most", _OF_QUERIES),
+    Mutant(_SINGLE, "self.parts * middle[:, :, None]", "self.parts * least[:, :, None]", _OF_QUERIES),
+    Mutant(_SINGLE, "near, far = np.maximum(np.maximum(lo, -hi), 0.0)", "near, far = np.maximum(hi, -lo)", _OF_QUERIES),
 ]

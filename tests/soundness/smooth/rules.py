@@ -18,7 +18,7 @@ from tests.soundness.smooth.boxes import SYMBOLS, factors, float_boxes, float_fo
 from tests.soundness.smooth.flows import KNOWN, flows
 from tests.soundness.smooth.graphs import graphs
 from tests.soundness.smooth.narrow import narrow_forms, narrow_networks
-from tests.soundness.smooth.nets import networks
+from tests.soundness.smooth.nets import networks, queries
 from tests.soundness.smooth.truth import Tally, applied, rational, scaled
 from tests.soundness.smooth.univariate import (
     BATCH,
@@ -300,6 +300,9 @@ CHECKS: Mapping[tuple[str, str], Check] = {
     ("network", "checker"): partial(networks, engine=False),
     ("network", "narrow, checker"): narrow_networks,
     ("network", "engine"): partial(networks, engine=True),
+    ("network", "checker in float32"): partial(networks, engine=False, single=True),
+    ("network", "engine in float32"): partial(networks, engine=True, single=True),
+    ("network", "queries in float32"): queries,
     **{(name, f"flow, {place}"): partial(flows, name, engine=place == "engine") for name in KNOWN for place in _PLACES},
     ("graph", "all rings"): graphs,
 }

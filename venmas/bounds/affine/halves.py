@@ -31,7 +31,7 @@ def where(values: Values, condition: Condition, fine: Fineness) -> dict[str, For
                 parts += more
             case Compare(expr, relation):
                 for side in _SIDES.get(relation, ()):
-                    form = Values(values.ring, state, fine).value(expr)
+                    form = Values(values.ring, state, fine, single=values.single).value(expr)
                     state = not_negative(state, Form(side * form.z, form.e))
             case _:
                 pass

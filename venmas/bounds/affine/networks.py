@@ -13,25 +13,33 @@ import numpy as np
 
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.univariate import lines
-from venmas.bounds.rounding import FEW, TINY, Floats, ball, gamma
-from venmas.bounds.zonotope import affine, span
+from venmas.bounds.rounding import FEW, TINY, UNIT_ERROR_32, Floats, ball, gamma
+from venmas.bounds.zonotope import affine, rounded, span
 from venmas.budget import ask
 from venmas.nn import Network
+from venmas.nn.network import SMOOTH
 
 _KEPT = 8
 """Units whose symbols several outputs share."""
 
 
-def through(ring: Forms, network: Network, inputs: Sequence[Form]) -> list[Form]:
-    """Forms of the outputs."""
+def through(ring: Forms, network: Network, inputs: Sequence[Form], single: bool = False) -> list[Form]:
+    """Forms of the outputs; `single`: of all evaluations in float32, whose errors are radii layer by layer."""
     width = 1 + ring.symbols
     z = np.stack([form.wide(ring.symbols) for form in inputs], 2)
-    z, e = _own(z, np.stack([form.e for form in inputs], 1), np.zeros((z.shape[0], len(inputs))))
+    e = np.stack([form.e for form in inputs], 1)
+    if single:
+        e = rounded(z, e)
+    lost = ~np.isfinite(e).all(1) | bool(single and network.float32_obstacle)
+    z, e = _own(z, e, np.zeros((z.shape[0], len(inputs))))
     for layer in network.layers:
         ask()
-        z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, False)
+        z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, single)
+        lost |= ~np.isfinite(e).all(1)  # what overflows may be no number, whatever tanh makes of infinity
         if layer.activation != "linear":
             z, e = relaxed(layer.activation, z, e)
+        if single and layer.activation in SMOOTH:
+            e = (e + UNIT_ERROR_32) * (1 + FEW)
     units = z[:, width:]
     z, sizes = z[:, :width], np.abs(units)
     if z.shape[2] > 1 and units.shape[1]:
@@ -40,6 +48,8 @@ def through(ring: Forms, network: Network, inputs: Sequence[Form]) -> list[Form]
         np.put_along_axis(sizes, first, 0.0, 1)
         ring.symbols += first.shape[1]
     e = (e + sizes.sum(1)) * (1 + gamma(width + units.shape[1])) + TINY
+    if single:
+        e[lost] = np.inf
     return [ring.fresh(Form(np.ascontiguousarray(z[:, :, i]), e[:, i])) for i in range(z.shape[2])]
 
 

@@ -86,12 +86,14 @@ class Values(Bounding[Form, list[Form]]):
         assumed: Mapping[int, Ints] | None = None,
         forking: bool = False,
         laws: MutableMapping[Hashable, Laws] | None = None,
+        single: bool = False,
     ) -> None:
         """state: forms of the variables. ring: new symbols are made in it; it is told where values may not exist. laws:
-        those that are known, by policy and actions, where actions are to follow such ones."""
+        those that are known, by policy and actions, where actions are to follow such ones. single: networks in any
+        float32 evaluation."""
         super().__init__()
         self.ring, self.state, self.fine, self.size = ring, state, fine, ring.size
-        self.assumed, self.forking, self.laws = assumed or {}, forking, laws
+        self.assumed, self.forking, self.laws, self.single = assumed or {}, forking, laws, single
 
     def _constant(self, value: Fraction) -> Form:
         return self.ring.constant(value)
@@ -103,7 +105,7 @@ class Values(Bounding[Form, list[Form]]):
         return self.ring.combine(terms, constant)
 
     def _network(self, network: Network, inputs: Sequence[Form]) -> list[Form]:
-        return through(self.ring, network, inputs)
+        return through(self.ring, network, inputs, self.single)
 
     def _output(self, outputs: list[Form], index: int) -> Form:
         return outputs[index]

@@ -18,8 +18,9 @@ of the weights and biases of a layer. All forms of the units are integers over a
   upp_j and upp_i - low_j, exact if both are.
 
 In float32: state and environment stay exact; a network may compute any float32 evaluation, with any order of summation,
-fused or not, its weights, biases and inputs rounded to nearest first, without overflow and flush-to-zero (Higham,
-*Accuracy and Stability of Numerical Algorithms*, 3.1). Let e = 2^-24, h = 2^-149. *Spreading* forms by errors makes D
+fused or not, its weights, biases and inputs rounded to nearest first, what is below 2^-126 kept or
+flushed to zero, without overflow (Higham, *Accuracy and Stability of Numerical Algorithms*, 3.1). Let e = 2^-24, h =
+2^-125. *Spreading* forms by errors makes D
 2^40 D, subtracts from every low and adds to every upp ceil(error * D) / D, and makes the layer not exact. The *size* of
 a unit is the greatest of 0, minus the least value of low, and the greatest value of upp over the box. The inputs are
 spread by e * size + h before the first layer. For a layer with n inputs of sizes s: g = (n + 4) e / (1 - (n + 4) e); a
@@ -44,8 +45,8 @@ from venmas.nn.network import IntegerLayer, Semantics
 
 UNIT = rational(1, 2**24)
 """Unit roundoff of float32."""
-TINY = rational(1, 2**149)
-"""Bound on what underflow does to one float32 operation."""
+TINY = rational(1, 2**125)
+"""Bound on what underflow does to one float32 operation, gradual or flushed to zero, and to its result when read."""
 _ERROR_BITS = 40
 
 

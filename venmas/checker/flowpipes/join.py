@@ -90,4 +90,4 @@ def _joined(group: Sequence[States]) -> States:
         known = min(low for low, _ in ends), max(high for _, high in ends)
         form = Form(middle[0], tuple(middle[1:]), max(off), known)
         forms[name] = between(*known) if ahead(name) else ring.fresh(form)
-    return States(one.system, forms, ring.symbols, one.ring.bits, one.fine)
+    return one.having(forms, ring.symbols)

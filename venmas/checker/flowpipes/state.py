@@ -70,7 +70,8 @@ class States(Evaluation[Form, bool | None, list[Form]]):
     """A set of states. forms: one a variable, over `symbols` symbols. A truth is None where states differ in it.
 
     Raises `OutsideError` where an expression may have no value.
-    assumed: outcomes of choices, for all states; None: an open choice gives all that it may.
+    assumed: outcomes of choices, for all states; None: an open choice gives all that it may. single: networks in any
+    float32 evaluation.
     """
 
     def __init__(
@@ -81,11 +82,17 @@ class States(Evaluation[Form, bool | None, list[Form]]):
         bits: int,
         fine: Fineness,
         assumed: Outcomes | None = None,
+        single: bool = False,
     ) -> None:
         super().__init__()
-        self.system, self.forms, self.fine, self.assumed = system, forms, fine, assumed
+        self.system, self.forms, self.fine, self.assumed, self.single = system, forms, fine, assumed, single
         self.ring, self.symbols = Forms(bits, symbols), symbols
         self._next: dict[str, list[States]] = {}
+
+    def having(self, forms: Mapping[str, Form], symbols: int | None = None, assumed: Outcomes | None = None) -> States:
+        """A set of other states, told in the same way."""
+        count = self.symbols if symbols is None else symbols
+        return States(self.system, forms, count, self.ring.bits, self.fine, assumed, self.single)
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -102,7 +109,7 @@ class States(Evaluation[Form, bool | None, list[Form]]):
         return total
 
     def _network(self, network: Network, inputs: Sequence[Form]) -> list[Form]:
-        return apply_network(network, inputs, self.ring)
+        return apply_network(network, inputs, self.ring, self.single)
 
     def _output(self, outputs: list[Form], index: int) -> Form:
         return outputs[index]
@@ -208,7 +215,7 @@ class States(Evaluation[Form, bool | None, list[Form]]):
             forms, assumed = left.pop()
             if len(found) + len(left) >= most:
                 return [start]
-            made = States(self.system, forms, self.symbols, self.ring.bits, self.fine, assumed)
+            made = self.having(forms, assumed=assumed)
             try:
                 for _, update in branch.updates:
                     made.value(update)
@@ -245,9 +252,9 @@ class States(Evaluation[Form, bool | None, list[Form]]):
             case Compare(expr, relation) if relation is not Relation.NE:
                 forms = self.forms
                 for side in _SIDES[relation]:
-                    states = States(self.system, forms, self.symbols, self.ring.bits, self.fine)
+                    states = self.having(forms)
                     forms = not_negative(forms, self.ring.scale(states.value(expr), Fraction(side)))
-                return States(self.system, forms, self.symbols, self.ring.bits, self.fine)
+                return self.having(forms)
         return self
 
     def _followed(self, branch: Branch) -> States:
@@ -256,7 +263,7 @@ class States(Evaluation[Form, bool | None, list[Form]]):
         waiting = {n: forms.pop(n) for n in list(forms) if ahead(n)}
         forms, symbols = _reduced(forms, self.ring, self.fine.symbols)
         forms |= waiting
-        return States(self.system, forms, symbols, self.ring.bits, self.fine)
+        return self.having(forms, symbols)
 
 
 def _hull(forms: Sequence[Form]) -> Form:

@@ -36,6 +36,7 @@ from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.disturbances import Noise, ahead
 from venmas.model.system.system import System
 from venmas.model.system.variables import Region
+from venmas.nn.network import Semantics
 
 _Looking = Generator[tuple[Formula, States], bool | None, bool]
 Box = tuple[tuple[Fraction, Fraction], ...]
@@ -52,13 +53,13 @@ MAX_DEPTH = 200
 class Target:
     """What no initial state may meet, in core form, looked at over sets of states."""
 
-    def __init__(self, system: System, formula: Formula) -> None:
-        self.system, self.formula = system, formula
+    def __init__(self, system: System, formula: Formula, semantics: Semantics = "real") -> None:
+        self.system, self.formula, self._single = system, formula, semantics == "float32"
 
     def open_in(self, box: Box, bits: int, fine: Fineness) -> str | None:
         """Why a state of a box may meet the formula; None: none does."""
         try:
-            states = states_of(self.system, box, bits, fine)
+            states = states_of(self.system, box, bits, fine, self._single)
             if fine.sets:
                 spread(states, self.formula.depth, fine.sets)
             found = self._refuted(states)
@@ -159,7 +160,7 @@ def choice(box: Box, system: System, values: Mapping[str, Fraction]) -> Box:
     return tuple((values[name], values[name]) if name in values else end for name, end in ends)
 
 
-def states_of(system: System, box: Box, bits: int, fine: Fineness) -> States:
+def states_of(system: System, box: Box, bits: int, fine: Fineness, single: bool = False) -> States:
     """The states of a box: a symbol for each variable whose range is no point, but for noise of later steps."""
     forms: dict[str, Form] = {}
     count = 0
@@ -170,7 +171,7 @@ def states_of(system: System, box: Box, bits: int, fine: Fineness) -> States:
             whole = Form(whole.c, (*(0,) * count, whole.e), 0, whole.known)
             count += 1
         forms[name] = whole
-    return States(system, forms, count, bits, fine)
+    return States(system, forms, count, bits, fine, single=single)
 
 
 @rule("enclosures")
@@ -210,13 +211,15 @@ class Tube(Rule):
     sets: Annotated[int, Limit(1, LIMITS.sets)] = 0
 
 
-def check_trees(system: System, goals: Sequence[tuple[Formula, Noise]], lines: Lines) -> Checked:
+def check_trees(
+    system: System, goals: Sequence[tuple[Formula, Noise]], lines: Lines, semantics: Semantics = "real"
+) -> Checked:
     """Check that no initial state of the system meets a target, in core form, of one of the `goals`, each with noise
-    that may be chosen (`venmas.question.goals`). Raises `CheckError`."""
+    that may be chosen (`venmas.question.goals`). semantics: of networks. Raises `CheckError`."""
     with lines.refusing():
         bits, count = lines.next(Enclosures).bits, 0
         for (target, chosen), region in product(goals, system.regions):
-            about, first = Target(system, target), initial_box(system, region)
+            about, first = Target(system, target, semantics), initial_box(system, region)
             if first is not None:
                 for _ in leaves((first, 0), partial(_node, about, chosen, bits, lines)):
                     count += 1

@@ -122,9 +122,7 @@ class _Checker:
         """Check the proof of a bounded formula that comes next."""
         with self._lines.part() as proof:
             if stated.proof == "flowpipes":
-                if self._semantics != "real":
-                    raise self._lines.refused("a proof by flowpipes is about networks as real functions")
-                found = check_trees(system, goals(system, formula, chosen), proof)
+                found = check_trees(system, goals(system, formula, chosen), proof, self._semantics)
             else:
                 if system.smooth:
                     raise self._lines.refused("a proof by goals is about piecewise linear systems")

@@ -67,7 +67,7 @@ def decide_joint(
     arguments are those of `decide_query`; inputs and outputs of the report follow each other as in the query. Raises
     `UsageError` for networks that differ from what is declared, or that do not go side by side.
     """
-    if query.products:
+    if query.products or any(network.smooth for network in networks):
         if query.networks:
             check_networks(query, networks)
         return decide_products(networks, query, timeout=timeout, errors=errors)

@@ -1,4 +1,5 @@
-"""Queries whose conditions multiply inputs or outputs (VNN-LIB 2.0): questions about a system of one step.
+"""Queries whose conditions multiply inputs or outputs (VNN-LIB 2.0), or whose networks have tanh or sigmoid units:
+questions about a system of one step.
 
 Each product is a variable of the system, which the step sets to the product of its factors; mode ``adaptive`` decides.
 Disjuncts that no inputs and outputs within bounds meet, whatever the networks say, are left out before.

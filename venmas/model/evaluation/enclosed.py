@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
+import numpy as np
+
+from venmas.errors import ModelError
 from venmas.logic.linear import LinearExpr, Relation, weighted
 from venmas.model.evaluation.balls import Ball, Balls, OpenValueError
 from venmas.model.evaluation.courses import BallCourse
@@ -19,6 +22,7 @@ from venmas.model.expressions.expr import ArgMax, Compare, Condition, Expr, Prod
 from venmas.model.expressions.smooth_functions import exact_value
 from venmas.model.expressions.smooth_nodes import Apply, Flow
 from venmas.nn import Network
+from venmas.nn.runtime import Runtime
 
 Real: TypeAlias = Fraction | Ball
 """An exact rational, or an enclosure of a real number."""
@@ -27,12 +31,13 @@ Real: TypeAlias = Fraction | Ball
 class Enclosed(Evaluation[Real, bool | None, Sequence[Real]]):
     """Values at a state, with so many bits where they are enclosed; a truth is None where it is open.
 
-    Raises `OpenValueError`, and `ModelError` where there is no value (design S1b).
+    runtime: what runs networks, in float32; none, they are the real functions. Raises `OpenValueError`, and
+    `ModelError` where there is no value (design S1b).
     """
 
-    def __init__(self, state: Mapping[str, Real], bits: int) -> None:
+    def __init__(self, state: Mapping[str, Real], bits: int, runtime: Runtime | None = None) -> None:
         super().__init__()
-        self.state, self.ring = state, Balls(bits)
+        self.state, self.ring, self._runtime = state, Balls(bits), runtime
 
     def ball(self, expr: Expr) -> Ball:
         """The value as a ball."""
@@ -72,6 +77,12 @@ class Enclosed(Evaluation[Real, bool | None, Sequence[Real]]):
         return total
 
     def _network(self, network: Network, inputs: Sequence[Real]) -> Sequence[Real]:
+        if self._runtime is not None:
+            point = np.array([[_single(v) for v in inputs]], dtype=np.float64)
+            outputs = self._runtime.evaluate(network, point, "float32")[0]
+            if not np.isfinite(outputs).all():
+                raise ModelError(f"network {network.name!r} overflows in float32")
+            return [Fraction(v) for v in outputs.tolist()]
         exact = [v for v in inputs if isinstance(v, Fraction)]
         if len(exact) == len(inputs) and not network.smooth:
             return network.evaluate_exact(exact)
@@ -154,6 +165,14 @@ def decided(relation: Relation, value: Real) -> bool | None:
     if isinstance(value, Fraction):
         return relation.holds(value)
     return relation.decide(value.mid - value.rad, value.mid + value.rad)  # the unit does not change signs
+
+
+def _single(value: Real) -> float:
+    """The number of float32 that a value is rounded to. Raises `OpenValueError` where it may be several."""
+    low, high = (float(np.float32(float(end))) for end in (_low(value), _high(value)))
+    if low != high:
+        raise OpenValueError("an input of a network lies between two numbers of float32")
+    return low
 
 
 def _low(value: Real) -> Fraction:

@@ -14,6 +14,7 @@ from venmas.logic.linear import Relation
 from venmas.model.evaluation.balls import Ball, OpenValueError
 from venmas.model.evaluation.enclosed import Enclosed, Real, decided
 from venmas.model.system.variables import VariableDecl
+from venmas.nn.runtime import Runtime
 
 if TYPE_CHECKING:
     from venmas.model.system.system import System
@@ -26,8 +27,8 @@ _DIGITS = 30
 class EnclosedStep:
     """The answers of the environment in one enclosed state, as they are asked for; `open` where one is not decided."""
 
-    def __init__(self, system: System, state: Mapping[str, Real], bits: int) -> None:
-        self._system, self._at = system, Enclosed(state, bits)
+    def __init__(self, system: System, state: Mapping[str, Real], bits: int, runtime: Runtime | None = None) -> None:
+        self._system, self._at = system, Enclosed(state, bits, runtime)
         self._found: dict[int, dict[str, Real] | None] = {}
         self.open = ""
 

@@ -22,6 +22,7 @@ from venmas.model.witness.decide import Decider, Trail
 from venmas.model.witness.enclosed import UndecidedError, explain_enclosed, told
 from venmas.model.witness.replay import Replay, replay
 from venmas.model.witness.tree import Measure, Node, Value, Witness
+from venmas.nn.runtime import Runtime
 
 __all__ = [
     "Hints",
@@ -61,6 +62,7 @@ def explain(
     tick: Callable[[], None] = lambda: None,
     possible: Possible | None = None,
     noise: Noise = NO_NOISE,
+    runtime: Runtime | None = None,
 ) -> Witness | None:
     """The witness that `initial` satisfies the core `formula`, or None when it does not: both answers are exact.
 
@@ -68,6 +70,7 @@ def explain(
     budget: the largest number of states in which the system may be stepped; `UndecidedError` is raised beyond it.
     tick: called in every such state; what it raises ends the search.
     possible: what is known already, so that it is not searched for what cannot be found.
+    runtime: what runs networks, in float32; else they are the real functions.
 
     Where the system is not piecewise linear, states are enclosed, and `UndecidedError` is raised too where a comparison
     stays open at the greatest precision (a tie). So they are where `noise` are variables that stand for all of their
@@ -75,9 +78,9 @@ def explain(
     `ModelError` when `initial` or a visited state does not fit the declared ranges (design S1).
     """
     start = _state(system, initial)
-    if system.smooth or noise:
+    if system.smooth or noise or runtime is not None:
         path = () if hints is None or isinstance(hints, Mapping) else hints
-        found = explain_enclosed(system, formula, start, budget, tick, path, noise)
+        found = explain_enclosed(system, formula, start, budget, tick, path, noise, runtime)
         return None if found is None else replace(collect(system, found, formula, 0), bits=found.bits)
     world = _Exact(system, hints, budget, tick, possible)
     root = world.number(start)

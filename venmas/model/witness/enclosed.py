@@ -18,6 +18,7 @@ from venmas.model.system.disturbances import NO_NOISE, Noise
 from venmas.model.system.system import System
 from venmas.model.witness.decide import Decider, Margin, Trail
 from venmas.model.witness.tree import Node, Value, Witness
+from venmas.nn.runtime import Runtime
 
 _WIDE = 2
 """Precisions that are tried where noise stands for its range: more do not make it smaller."""
@@ -28,11 +29,14 @@ class UndecidedError(VenmasError):
 
 
 class _States:
-    """States that are reached, in balls of one precision; a key is a number. `open`: what the precision leaves open."""
+    """States that are reached, in balls of one precision; a key is a number. `open`: what the precision leaves open.
+    runtime: what runs networks, in float32; none, they are the real functions."""
 
-    def __init__(self, system: System, bits: int, tick: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, system: System, bits: int, tick: Callable[[], None] = lambda: None, runtime: Runtime | None = None
+    ) -> None:
         self.system, self.bits, self.open = system, bits, ""
-        self._tick = tick
+        self._tick, self._runtime = tick, runtime
         self._states: list[Mapping[str, Real]] = []
         self._numbers: dict[tuple[Real, ...], int] = {}
         self._steps: dict[int, EnclosedStep] = {}
@@ -52,7 +56,7 @@ class _States:
         """The step from a state."""
         if key not in self._steps:
             self._tick()
-            self._steps[key] = EnclosedStep(self.system, self._states[key], self.bits)
+            self._steps[key] = EnclosedStep(self.system, self._states[key], self.bits, self._runtime)
         return self._steps[key]
 
     def atom(self, atom: Atom, key: int) -> Fraction:
@@ -67,9 +71,15 @@ class Enclosing(_States):
     """The system itself, and why a formula holds in it (`venmas.model.witness.build.Reasons`)."""
 
     def __init__(
-        self, system: System, bits: int, budget: int | None, tick: Callable[[], None], path: Sequence[str] = ()
+        self,
+        system: System,
+        bits: int,
+        budget: int | None,
+        tick: Callable[[], None],
+        path: Sequence[str] = (),
+        runtime: Runtime | None = None,
     ) -> None:
-        super().__init__(system, bits, tick)
+        super().__init__(system, bits, tick, runtime)
         self._budget, self._path = budget, path
         self.search = Decider(self)
 
@@ -115,16 +125,18 @@ def explain_enclosed(
     tick: Callable[[], None],
     path: Sequence[str] = (),
     noise: Noise = NO_NOISE,
+    runtime: Runtime | None = None,
 ) -> Enclosing | None:
     """Why the core `formula` holds at an exact state, key 0, or None where it does not. path: branches to try first.
     noise: variables that stand for all of their ranges; then None says nothing, as a formula is shown of all at once.
+    runtime: what runs networks, in float32.
 
     Raises `UndecidedError` for a tie, and where more than `budget` states are stepped from at one precision; and
     `ModelError` where a run leaves its box, or has no value.
     """
     why = ""
     for bits in PRECISIONS[:_WIDE] if noise else PRECISIONS:
-        world = Enclosing(system, bits, budget, tick, path)
+        world = Enclosing(system, bits, budget, tick, path, runtime)
         root = world.number({**initial, **_whole(noise, bits)})
         if world.search.decide(formula, root) is not None:
             return world

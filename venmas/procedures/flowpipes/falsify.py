@@ -15,7 +15,7 @@ from venmas.bounds.rounding import Floats, Index
 from venmas.budget import ask
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.logic.linear import LinearExpr, Relation
-from venmas.model.evaluation.simulate import random_branches, step_batch
+from venmas.model.evaluation.simulate import Precision, random_branches, step_batch
 from venmas.model.system.disturbances import ahead, at_once, disturbance_of
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
@@ -32,12 +32,18 @@ _LENGTHS = (0.5, 0.25, 0.1, 0.03, 0.01)
 
 
 def candidates(
-    system: System, plan: Plan, boxes: Sequence[Box], tick: Callable[[], None], seed: int = 1, deep: bool = False
+    system: System,
+    plan: Plan,
+    boxes: Sequence[Box],
+    tick: Callable[[], None],
+    seed: int = 1,
+    deep: bool = False,
+    precision: Precision = "float64",
 ) -> list[tuple[dict[str, Fraction], list[str]]]:
     """Initial states from which floats meet the target, the clearest first; none of them is proved to.
 
     Each with the branches that one of the runs takes by which it is met. deep: where no sample does, the best ones go
-    downhill.
+    downhill. precision: of networks.
     """
     names = [n for n in system.variables if any(box[n][0] < box[n][1] for box in boxes)]
     low, high = (np.array([[float(box[n][end]) for n in names] for box in boxes]) for end in (0, 1))
@@ -49,7 +55,9 @@ def candidates(
 
     def sampled(root: Index, part: Floats) -> Sampled:
         tick()
-        return missed(system, plan, [boxes[i] for i in root], names, low[root] + part * (high[root] - low[root]))
+        return missed(
+            system, plan, [boxes[i] for i in root], names, low[root] + part * (high[root] - low[root]), precision
+        )
 
     def missing(root: Index, part: Floats) -> Floats:
         return sampled(root, part).total
@@ -105,7 +113,14 @@ def point_of(system: System, box: Box, names: Sequence[str], part: Floats) -> di
     return point
 
 
-def missed(system: System, plan: Plan, boxes: Sequence[Box], names: Sequence[str], x: Floats) -> Sampled:
+def missed(
+    system: System,
+    plan: Plan,
+    boxes: Sequence[Box],
+    names: Sequence[str],
+    x: Floats,
+    precision: Precision = "float64",
+) -> Sampled:
     """By how much the target is missed from each state of a batch: x is (B, names), the others are those of boxes."""
     known = [{n: float(low) for n, (low, _) in box.items()} for box in {id(box): box for box in boxes}.values()]
     place = {id(box): i for i, box in enumerate({id(box): box for box in boxes}.values())}
@@ -118,7 +133,7 @@ def missed(system: System, plan: Plan, boxes: Sequence[Box], names: Sequence[str
         later.setdefault(disturbance_of(name), []).append(state.pop(name))
     root = np.arange(len(x))
     system = at_once(system)
-    found = Sampled(plan, len(x))
+    found = Sampled(plan, len(x), precision)
     found.states.append(state)
     with np.errstate(all="ignore"):
         for step in range(plan.steps + 1):
@@ -142,8 +157,8 @@ class Sampled:
     (B,), of the target, not above 0 where it is met; infinite where unknown.
     """
 
-    def __init__(self, plan: Plan, size: int) -> None:
-        self.plan, self.sizes = plan, [size]
+    def __init__(self, plan: Plan, size: int, precision: Precision = "float64") -> None:
+        self.plan, self.sizes, self._precision = plan, [size], precision
         self.steps: list[tuple[Index, Index]] = []
         self.states: list[dict[str, Floats]] = []
         self.known: dict[tuple[Formula, int], Floats] = {}
@@ -156,7 +171,7 @@ class Sampled:
             before, branch = np.repeat(np.arange(size), count), np.tile(np.arange(count), size)
         else:
             before, branch = np.arange(size), random_branches(system, state, self._rng)[0]
-        state, enabled = step_batch(system, {n: values[before] for n, values in state.items()}, branch)
+        state, enabled = step_batch(system, {n: v[before] for n, v in state.items()}, branch, self._precision)
         self.steps.append((before[enabled], branch[enabled]))
         self.sizes.append(int(enabled.sum()))
         return {n: values[enabled] for n, values in state.items()}

@@ -89,8 +89,6 @@ class FlowpipeSearch:
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Formulas with bounds about systems of a few real variables, with smooth parts or without."""
-        if question.semantics != "real":
-            return "it decides for real networks"
         if not isinstance(question.asked, Bounded):
             return "it decides formulas with bounds"
         if not question.system.smooth and (why := unsuited(question)):
@@ -115,7 +113,7 @@ class FlowpipeSearch:
 class _Session:
     def __init__(self, question: Question, figures: Followed) -> None:
         self.question, self.figures = question, figures
-        self.system, self.plan = question.system, Plan(question.target)
+        self.system, self.plan, self._single = question.system, Plan(question.target), question.semantics == "float32"
         self.trees: list[Tree | None] = []
         self.leaving: set[str] = set()
         self._astray: list[Box] = []
@@ -161,7 +159,8 @@ class _Session:
 
     def _by_laws(self) -> _Session | None:
         """The same where open choices of a policy are affine laws; None where that is not worth the time."""
-        if self.question.certified or not lawful(self.system, self.plan.steps):  # the checker knows no laws
+        # the checker knows no laws, and they are of real networks
+        if self.question.certified or self._single or not lawful(self.system, self.plan.steps):
             return None
         made = _Session(self.question, self.figures)
         made._lawful, made._levels = True, LAWFUL
@@ -331,7 +330,7 @@ class _Session:
         """Why each box is not refuted; None where it is. It goes on where its last budget ended."""
         if self._underway is None:
             boxes = [with_noise(part, self.question.chosen) for part in batch]
-            self._underway = Following(self.system, self.plan, boxes, self._levels[batch[0].level])
+            self._underway = Following(self.system, self.plan, boxes, self._levels[batch[0].level], self._single)
         self._underway.on(budget, None if self.system.smooth or self._lawful or self.figures.boxes else _PART)
         done, self._underway = self._underway, None
         self.figures.boxes += len(batch)
@@ -390,7 +389,8 @@ class _Session:
 
     def _exists(self, box: Box, level: int) -> bool:
         """Do all runs from the middle of a box exist for as long as is asked, as far as a level tells?"""
-        tube = Tube(self.system, [{n: (at, at) for n, at in middle(self.system, box).items()}], self._levels[level])
+        points = [{n: (at, at) for n, at in middle(self.system, box).items()}]
+        tube = Tube(self.system, points, self._levels[level], self._single)
         for _ in range(self.plan.steps):
             if tube.ring.size and not tube.ring.broken.any():
                 tube.advance()

@@ -50,7 +50,7 @@ class Flowpipes:
         for ((goal, able), region), tree in zip(asked, self.trees, strict=True):
             box = initial_box(system, region)
             if box is not None:
-                yield from _lines(Target(system, goal), able, box, tree or LEAST, tick)
+                yield from _lines(Target(system, goal, question.semantics), able, box, tree or LEAST, tick)
 
 
 def written(answer: Proved, asked: Question, budget: Budget) -> Proved | Unknown:

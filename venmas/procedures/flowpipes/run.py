@@ -58,11 +58,11 @@ class Tube:
     """The states after so many steps, from several boxes at once, in sets: one a row of `ring`.
 
     state: forms of the variables. boxes: which box a set is from. axes: the variables to whose initial values the first
-    symbols belong, in order. alone: has every state had one successor?
+    symbols belong, in order. alone: has every state had one successor? single: networks in any float32 evaluation.
     """
 
-    def __init__(self, system: System, boxes: Sequence[Box], fine: Fineness) -> None:
-        self.system, self.fine, self.steps = system, fine, 0
+    def __init__(self, system: System, boxes: Sequence[Box], fine: Fineness, single: bool = False) -> None:
+        self.system, self.fine, self.steps, self.single = system, fine, 0, single
         self.ring, self.boxes, self.alone = Forms(len(boxes)), np.arange(len(boxes)), True
         self._count = len(boxes)
 
@@ -84,7 +84,7 @@ class Tube:
             else:
                 self.axes.append(name)
                 self.state[name] = self.ring.symbol(lo, hi)
-        self._laws: dict[Hashable, Laws] | None = system.once("laws", dict) if fine.sets == 1 else None
+        self._laws: dict[Hashable, Laws] | None = system.once("laws", dict) if fine.sets == 1 and not single else None
         self._modes: list[str] = system.once("modes of flowpipes", lambda: _modes(system))
         """The variables that say which of several expressions is meant, as a network for each of their values."""
         # noise of later steps brings no symbols; to have fewer takes time, which many sets are worth
@@ -94,7 +94,7 @@ class Tube:
     def advance(self) -> Link:
         """One step of all sets."""
         ring, state, boxes, branches = self.ring, self.state, self.boxes, self.system.branches
-        found = answers(branches, Values(ring, state, self.fine))
+        found = answers(branches, Values(ring, state, self.fine, single=self.single))
         made: list[tuple[Forms, dict[str, Form]]] = []
         before: list[Index] = []
         taken: list[Ints] = []
@@ -104,7 +104,8 @@ class Tube:
                 if len(branches) > 1 or len(rows) < ring.size:
                     self.keep(rows)
                 if not branch.always:
-                    self.state = where(Values(self.ring, self.state, self.fine), branch.guard, self.fine)
+                    values = Values(self.ring, self.state, self.fine, single=self.single)
+                    self.state = where(values, branch.guard, self.fine)
                 origin = rows[self._take(branch)]
                 made.append((self.ring, self.state))
                 before.append(origin)
@@ -164,7 +165,7 @@ class Tube:
         return chosen
 
     def _step(self, branch: Branch, assumed: Mapping[int, Ints]) -> None:
-        values = Values(self.ring, self.state, self.fine, assumed, forking=True, laws=self._laws)
+        values = Values(self.ring, self.state, self.fine, assumed, True, self._laws, self.single)
         updates = [u for u in branch.updates if not self._later or disturbance_of(u[0]) not in self._later]
         changed = {name: self._typed(name, values.value(expr)) for name, expr in updates}
         for name, ranges in self._later.items():

@@ -203,9 +203,10 @@ class Following:
 
     failed: (B,), why each is not refuted; None where it is, and before the end. radii: by step, how wide what stays
     open is (B,). seen: by step, the box of each set, and the ends of its variables.
+    single: networks in any float32 evaluation.
     """
 
-    def __init__(self, system: System, plan: Plan, boxes: Sequence[Box], level: Fineness) -> None:
+    def __init__(self, system: System, plan: Plan, boxes: Sequence[Box], level: Fineness, single: bool = False) -> None:
         self.failed: list[Failed | None] = [None] * len(boxes)
         self.radii: list[Floats] = []
         self.seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]] = []
@@ -213,7 +214,7 @@ class Following:
         self._took = self._next = 0.0
         """Seconds of the last step, and what the next one is expected to take."""
         self._steps = plan.steps
-        self._tube = Tube(system, boxes, level)
+        self._tube = Tube(system, boxes, level, single)
         self._verdicts = Verdicts(plan, len(boxes))
         self._alive = np.ones(len(boxes), dtype=bool)
         self._moves, self._besides = np.zeros((len(boxes), len(self._tube.axes))), np.zeros(len(boxes))
