@@ -40,7 +40,7 @@ def test_options_are_the_registries() -> None:
     verify = verify_command.command
     assert option(verify, "--mode") == tuple(modes()) == tuple(MODES)  # nothing is plugged in here
     assert option(verify, "--trust") == tuple(TRUSTS)
-    assert option(verify, "--semantics") == tuple(SEMANTICS) == get_args(Semantics)
+    assert option(verify, "--semantics") == (*SEMANTICS, "both") == (*get_args(Semantics), "both")
     assert option(verify, "--solver") == ("auto", *solver_names()) == ("auto", *SOLVERS)
     programs = export_command.command.commands["programs"]
     assert option(programs, "--mode") == with_programs() == tuple(n for n in MODES if strategy_of(n))
