@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from venmas.model import System, sin, where
+from venmas.model import System, apply_network, argmax, sin, switch, where
+from venmas.nn import relu_network
 
 HALF = Fraction(1, 2)
 
@@ -116,4 +117,19 @@ def drawn_to_parameter() -> System:
     system.branch("go", t=t * Fraction(19, 20) + k / 20)
     system.initial(t >= 60, t <= 80, k >= 1, k <= Fraction(6, 5))
     system.proposition("near", t <= 2)
+    return system
+
+
+def patrol(slack: int = 0) -> System:
+    """A walk between two regions with a heading, by a network; with slack it stops before the right one, for ever."""
+    outputs = [[-5, 5, 0], [0, 0, slack], [5, -5, 0]]
+    network = relu_network([[[0, 1], [0, -1], [1, 0]], outputs], [[0, 0, -HALF * 13], [0, 0, 0]], name="walk")
+    system = System("patrol")
+    x, heading = system.real("x", -2, 12), system.real("heading", -1, 1)
+    action = system.agent(argmax(apply_network(network, (x, heading))), name="go")
+    moved = x + switch(action, {0: -1, 1: 0, 2: 1})
+    system.branch("step", x=moved, heading=where(moved <= 1, 1, where(moved >= 9, -1, heading)))
+    system.initial(x >= 4, x <= 6, heading == 1)
+    system.proposition("left", x <= 2)
+    system.proposition("right", x >= 8)
     return system

@@ -63,6 +63,7 @@ SATISFIED: list[tuple[Callable[[], System], str]] = [
     (loops.tank, "G F full"),
     (half, "F G x <= 0.001"),
     (valve, "G F x >= 4"),
+    (loops.patrol, "G F left & G F right"),
     (lambda: loops.thermostat(HALF), "F G warm"),
     (loops.smooth, "G F near"),
     (loops.smooth, "F G near"),
@@ -90,6 +91,7 @@ RUNS: list[tuple[Callable[[], System], str]] = [
     (loops.tank, "F G full"),
     (half, "G x >= 1"),
     (valve, "F G x < 4"),
+    (lambda: loops.patrol(slack=10), "G F right"),
     (lambda: loops.thermostat(HALF), "F t <= 17.5"),
     (lift, "F x >= 5"),
 ]

@@ -24,7 +24,7 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
-from venmas.procedures.forever.cells.search import CellSearch, dimension
+from venmas.procedures.forever.cells.search import FEW_REALS, CellSearch, dimension
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import Derivation, DerivationProof, basis
 from venmas.procedures.forever.claims.stays import stay
@@ -43,8 +43,6 @@ _QUESTIONS = 4
 take so long, for the property and for its negation."""
 _ON_CELLS = 3
 """The same for cells, which are done sooner where they do at all."""
-_FEW_REALS = 2
-"""Real variables up to which cells come before derivations."""
 _LASSOS = 1
 """The same for lassos."""
 
@@ -122,8 +120,9 @@ class ForeverSession:
         cells = (_ON_CELLS, self._on_cells)
         if system.smooth:
             return lasso, derived, stays, cells
-        few = dimension(system) <= _FEW_REALS
-        return (lasso, cells, derived, stays) if few else (lasso, derived, cells, stays)
+        if dimension(system) > FEW_REALS:
+            return lasso, derived, cells, stays
+        return lasso, (1, self._satisfied), cells, derived, stays  # what is derived soon has a bound for all runs
 
     def _satisfied(self, budget: Budget) -> Answer:
         system, asking = self.question.system, self._asking

@@ -4,6 +4,7 @@
         a run that simulation meets, exact, replayed, with the formula evaluated on its letters:  violated
         derive: the initial states satisfy A f, each operator with A before it, and AG EX true   (`forever.derive`):
             satisfied
+        the same, or what is last, on a graph of cells           (`forever.cells.search`), first where reals are few
         a path after which the property is broken, whatever comes:                              violated
         derive: one initial state satisfies E !f or A !f, and AG EX true   (a stay):             violated
 
@@ -15,21 +16,25 @@ runs that are fair. Where runs stay in a state without a successor (`--deadlock 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TypeAlias
 
 from venmas.answer import Answer, Broken, Proved, Unknown, Violated
 from venmas.budget import Budget, limited
 from venmas.checker.forever.linear import demanded
 from venmas.checker.forever.sequents import INIT
-from venmas.errors import Reason
+from venmas.errors import ModelError, Reason
 from venmas.logic import FALSE, TRUE, And, Formula, Not, Quantifier, subformulas
 from venmas.logic.printing import to_text
 from venmas.model.system.system import System
+from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.tree import Witness
 from venmas.procedure import LinearQuestion, Run
+from venmas.procedures.forever.cells.search import FEW_REALS, CellSearch, dimension
 from venmas.procedures.forever.claims.asking import Asking, underivable
-from venmas.procedures.forever.claims.proof import basis
+from venmas.procedures.forever.claims.proof import Derivation, basis
+from venmas.procedures.forever.claims.stays import stay
 from venmas.procedures.forever.derive import Deriving
 from venmas.procedures.forever.sets import Sets, Stays
 from venmas.procedures.forever_ltl.proof import RunsProof
@@ -38,6 +43,8 @@ from venmas.procedures.linear.procedure import beyond_integers
 
 _Search: TypeAlias = Callable[[], Lasso | None]
 _ROUNDS = 4
+_ON_CELLS = 3
+"""The time of how many questions cells have in a round."""
 _LARGEST = 2000
 """Operators and operands of the formulas that are derived, at most."""
 
@@ -73,6 +80,7 @@ class ForeverLtlSession:
         self._asking = Asking(self.system, run.derive, "real")
         self._runs = None if self.system.smooth else Runs(question)
         self._stays: list[Stays] | None = None
+        self._cells: CellSearch | None = None
 
     @property
     def figures(self) -> object:
@@ -90,19 +98,54 @@ class ForeverLtlSession:
             for search in list(searches):
                 if run := budget.spend(asking.seconds, lambda part: self._searched(search, searches, part)):  # noqa: B023
                     return Broken(run)
-            if formula is not None:
-                answer = self._derived(formula, sets, budget)
-                if isinstance(answer, Proved):
+            for work in self._works(sets):
+                answer = work(budget)
+                if isinstance(answer, Proved | Violated):
                     return answer
-                why = answer
+                why = answer or why
             if (run := self._asked(2 * 4**number, budget)) is not None:
                 return Broken(run)
-            if (stay := self._stay(sets, budget)) is not None:
-                return Violated(stay)
+            if (witness := self._stay(sets, budget)) is not None:
+                return Violated(witness)
             if not asking.late and number:
                 break
         fair = "; what holds of fair runs alone is not derived" if self.question.asked.fair else ""
         return Unknown(Reason.OPEN, (asking.left or why) + fair)
+
+    def _works(self, sets: Sets) -> list[Callable[[Budget], Proved | Violated | str]]:
+        """Derivations, and cells, which are slow where a step is smooth."""
+        formula = self._formula
+        if formula is None:
+            return []
+        derived, cells = lambda budget: self._derived(formula, sets, budget), self._on_cells
+        if self.system.smooth:
+            return [derived]
+        if dimension(self.system) > FEW_REALS:
+            return [derived, cells]
+        # what is derived soon has a bound for all runs
+        soon: Callable[[Budget], Proved | str] = lambda budget: budget.spend(self._asking.seconds / 2, derived) or ""  # noqa: E731
+        return [soon, cells, derived]
+
+    def _on_cells(self, budget: Budget) -> Proved | Violated | str:
+        answer = budget.spend(_ON_CELLS * self._asking.seconds, self._searched_on_cells)
+        if answer is None:
+            self._asking.late += 1
+        return answer or ""
+
+    def _searched_on_cells(self, budget: Budget) -> Proved | Violated | str:
+        formula, asking = self._formula, self._asking
+        negation = self._sized(Not(self.question.formula), Quantifier.EXISTS)[1]
+        assert formula is not None
+        with suppress(UnsuitableError, OverflowError, ModelError), limited(budget):
+            if self._cells is None:
+                self._cells = CellSearch(asking, formula, negation)
+            answer = self._cells.search(budget)
+            if isinstance(answer, tuple):
+                witness = None if negation is None else stay(*answer, asking, budget)
+                return "" if witness is None else Violated(witness)
+            if answer is not None:
+                return self._proved(formula, answer)
+        return ""
 
     def _searched(self, search: _Search, searches: list[_Search], budget: Budget) -> Lasso | None:
         """A run by a search, which is left out later where it comes to its end."""
@@ -142,6 +185,9 @@ class ForeverLtlSession:
         derivation = deriving.derive(INIT, formula)
         if derivation is None:
             return f"no derivation of {to_text(formula)[:200]} was found from the sets that were tried"
+        return self._proved(formula, derivation)
+
+    def _proved(self, formula: Formula, derivation: Derivation) -> Proved:
         proof = RunsProof.of(formula, derivation, self._asking.sets)
         self._asking.figures.proved = [("derived", text) for text in proof.texts[:3]]
         return Proved(basis(derivation), inside=True, proof=proof)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from venmas.checker.forever.rules import Recur, Window
+from venmas.checker.forever.rules import Both, Recur, Window
 from venmas.logic import And, Finally, Formula, Globally, Until, is_temporal, subformulas
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.printing import to_short_text
@@ -30,7 +30,7 @@ class RunsProof(DerivationProof):
     def of(cls, formula: Formula, derivation: Derivation, sets: Mapping[str, Formula]) -> RunsProof:
         """The proof of a derivation of a formula."""
         parts = [(formula, derivation)]
-        if isinstance(formula, And) and isinstance(derivation, Inferred):
+        if isinstance(formula, And) and isinstance(derivation, Inferred) and isinstance(derivation.rule, Both):
             parts = list(zip(formula.operands, derivation.parts, strict=True))
         texts = [f"{to_short_text(part)}: {how}" for part, shown in parts for how in _told(part, shown)]
         used = {node.start for node in claims(derivation) if isinstance(node, Claimed)}

@@ -51,6 +51,8 @@ from venmas.procedures.forever.claims.proof import Derivation, Inferred
 from venmas.procedures.forever.claims.stays import Point, point
 
 MOST_REALS = 4
+FEW_REALS = 2
+"""Real variables up to which cells come before derivations."""
 _POINTS = 3
 """Initial cells in which the negation is tried to be proved."""
 _FAILED = 8
@@ -76,11 +78,11 @@ def dimension(system: System) -> int:
 
 
 class CellSearch:
-    """Cells of a question's system, one graph for the property and its negation."""
+    """Cells of a question's system, one graph for the property and its negation, or what else is to show that."""
 
-    def __init__(self, asking: Asking, formula: Formula) -> None:
+    def __init__(self, asking: Asking, formula: Formula, negation: Formula | None = None) -> None:
         self._asking, self.system = asking, asking.system
-        self._sides = Side.of(formula), Side.of(Not(formula))
+        self._sides = Side.of(formula), Side.of(Not(formula) if negation is None else negation)
         if not 0 < dimension(self.system) <= MOST_REALS:
             raise UnsuitableError(f"cells are for at most {MOST_REALS} real variables")
         self._graph = Graph(self.system, [side.core for side in self._sides])
