@@ -292,13 +292,16 @@ class Deriving:
         return Inferred(rules.Stay((), one.name, one.name, 0, back[1], to_text(always.operand)), (back[0],))
 
     def _doubled(self, start: str, formula: Callable[[int], Formula]) -> Iterator[int]:
-        """Steps of windows, as long as none was late, that no samples refute; of long ones the first in any case."""
+        """Steps of windows, until two were late, that no samples refute; of long ones the first in any case.
+
+        A longer window may be the easier one, as procedures differ in what is long.
+        """
         steps, late, known = 1, self.asking.late, self.asking.samples.knows(start)
-        while steps <= (MOST_STEPS if known else self.asking.steps) and self.asking.late == late:
+        while steps <= (MOST_STEPS if known else self.asking.steps) and self.asking.late <= late + 1:
             core = Sequent.of(start, formula(steps)).formula
             if not (known and self.asking.refuted(start, core, self.initial)):
                 yield steps
-                known = False
+                known = known and self.asking.late > late
             steps *= 2
 
     def _tell(self, how: str, one: Set) -> None:

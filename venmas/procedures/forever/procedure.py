@@ -43,7 +43,7 @@ _QUESTIONS = 4
 take so long, for the property and for its negation."""
 _ON_CELLS = 3
 """The same for cells, which are done sooner where they do at all."""
-_LASSOS = 1
+_LASSOS = 0.5
 """The same for lassos."""
 
 Work = Callable[[Budget], Answer]
@@ -113,15 +113,15 @@ class ForeverSession:
                 self._round, self._place = self._round + 1, 0
         return Unknown(Reason.OPEN, asking.left or "no derivation was found from the sets that were tried")
 
-    def _works(self) -> tuple[tuple[int, Work], ...]:
+    def _works(self) -> tuple[tuple[float, Work], ...]:
         """Works of a round, and their shares of time: cells early where they are few, late where a step is smooth."""
         system = self.question.system
         lasso, derived, stays = (_LASSOS, self._lasso), (_QUESTIONS, self._satisfied), (_QUESTIONS, self._violated)
         cells = (_ON_CELLS, self._on_cells)
         if system.smooth:
             return lasso, derived, stays, cells
-        if dimension(system) > FEW_REALS:
-            return lasso, derived, cells, stays
+        if dimension(system) > FEW_REALS:  # cells are slow
+            return lasso, (2 * _QUESTIONS, self._satisfied), stays, cells
         return lasso, (1, self._satisfied), cells, derived, stays  # what is derived soon has a bound for all runs
 
     def _satisfied(self, budget: Budget) -> Answer:
