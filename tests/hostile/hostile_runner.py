@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 10
+SECONDS = 15
 MEGABYTES = 1024
 
 

@@ -28,7 +28,8 @@ refuses what is neither ReLU nor the identity, until it is taught.
 9. The checker, which is independent: venmas/checker/exact/networks.py; tables: venmas/checker/fixed_point/networks.py;
    words: venmas/checker/inductive/zonotopes.py; trees: venmas/checker/affine/scaled.py, venmas/checker/affine/batch.py,
    venmas/checker/affine/compiled.py, venmas/checker/goals/trees.py.
-10. Models for nuXmv: venmas/formats/smv.py. Networks side by side: venmas/engine/query/beside.py, which hands it on.
+10. Models for nuXmv: venmas/formats/smv.py. Networks side by side:
+   venmas/engine/query/beside.py, and their shapes: venmas/engine/query/joint.py.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ take so long, for the property and for its negation."""
 _ON_CELLS = 3
 """The same for cells, which are done sooner where they do at all."""
 _LASSOS = 0.5
-"""The same for lassos."""
+"""Seconds for lassos in the first round."""
 
 Work = Callable[[Budget], Answer]
 
@@ -116,13 +116,14 @@ class ForeverSession:
     def _works(self) -> tuple[tuple[float, Work], ...]:
         """Works of a round, and their shares of time: cells early where they are few, late where a step is smooth."""
         system = self.question.system
-        lasso, derived, stays = (_LASSOS, self._lasso), (_QUESTIONS, self._satisfied), (_QUESTIONS, self._violated)
+        lasso = (_LASSOS * 4.0**self._round / self._asking.seconds, self._lasso)
+        derived, stays = (_QUESTIONS, self._satisfied), (_QUESTIONS, self._violated)
         cells = (_ON_CELLS, self._on_cells)
         if system.smooth:
             return lasso, derived, stays, cells
         if dimension(system) > FEW_REALS:  # cells are slow
             return lasso, (2 * _QUESTIONS, self._satisfied), stays, cells
-        return lasso, (1, self._satisfied), cells, derived, stays  # what is derived soon has a bound for all runs
+        return lasso, (2, self._satisfied), cells, derived, stays  # what is derived soon has a bound for all runs
 
     def _satisfied(self, budget: Budget) -> Answer:
         system, asking = self.question.system, self._asking

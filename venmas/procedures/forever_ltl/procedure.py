@@ -123,7 +123,7 @@ class ForeverLtlSession:
         if dimension(self.system) > FEW_REALS:
             return [derived, cells]
         # what is derived soon has a bound for all runs
-        soon: Callable[[Budget], Proved | str] = lambda budget: budget.spend(self._asking.seconds / 2, derived) or ""  # noqa: E731
+        soon: Callable[[Budget], Proved | str] = lambda budget: budget.spend(2 * self._asking.seconds, derived) or ""  # noqa: E731
         return [soon, cells, derived]
 
     def _on_cells(self, budget: Budget) -> Proved | Violated | str:
