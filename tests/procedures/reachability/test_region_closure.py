@@ -222,5 +222,5 @@ def test_a_part_of_the_noise_of_one_step_is_none_of_the_others(which: int) -> No
     )
     session, found = CELL_MAPPING.start(question, Run()), None
     for _ in range(3):
-        found = found or session.advance(Budget(10))
+        found = found or session.advance(Budget(60))
     assert not isinstance(found, Proved)
