@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from venmas.errors import FormulaError, UsageError
@@ -125,9 +125,11 @@ def read_system_property(
     if isinstance(formula, Formula):
         found = formula if is_linear(formula) else classified(formula)
     else:
-        name = formula.strip()
+        name, words = formula.strip(), system.vocabulary
+        # the text that was read last is read again by whoever decides about it
+        read = system.once("property", lambda: lru_cache(maxsize=1)(lambda text: parse_either(text, words, linear)))
         try:
-            found = parse_either(system.properties.get(name, formula), system.vocabulary, linear)
+            found = read(system.properties.get(name, formula))
         except FormulaError as error:
             if name in system.properties:
                 raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error

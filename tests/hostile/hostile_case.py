@@ -75,7 +75,7 @@ def formula(text: str | bytes | Callable[[Path], object], *told: str, status: in
         (folder / "loop.py").write_text(LOOP)
         put(folder / "formula", text)
 
-    args = ["--scenario", "{d}/loop.py", "--formula", "@{d}/formula", "-q", *QUICK[:-1], "10"]  # reading alone takes 5
+    args = ["--scenario", "{d}/loop.py", "--formula", "@{d}/formula", "-q", *QUICK]
     return Case(args, make, told, (status,) if isinstance(status, int) else status)
 
 

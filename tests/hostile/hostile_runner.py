@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 15
+SECONDS = 10
 MEGABYTES = 1024
 
 

@@ -96,7 +96,7 @@ def fixpoints(formula: Formula, negate: bool = False) -> Formula:
             if key not in work.done:
                 work.done[key] = work.build(*key)
     # an operator becomes two alternations at most: few formulas are so deep that their long core needs a look
-    if 2 * _nesting(formula, Formula) > MAX_NESTING and _nesting(work.done[root], And | Or) > MAX_NESTING:
+    if _nests(formula, Formula, MAX_NESTING // 2) and _nests(work.done[root], And | Or, MAX_NESTING):
         # what reads core formulas recurses within a state, while it works step by step along a run
         raise FormulaError(
             f"the formula nests more than {MAX_NESTING} alternations of & and | when its operators are rewritten: "
@@ -105,13 +105,15 @@ def fixpoints(formula: Formula, negate: bool = False) -> Formula:
     return work.done[root]
 
 
-def _nesting(formula: Formula, kinds: type | UnionType) -> int:
-    """How deeply nodes of some kinds are nested directly inside each other."""
+def _nests(formula: Formula, kinds: type | UnionType, most: int) -> bool:
+    """Are nodes of some kinds nested directly inside each other more than `most` times?"""
     levels: dict[Formula, int] = {}
     for node in subformulas(formula):
         if isinstance(node, kinds):
             levels[node] = 1 + max((levels.get(child, 0) for child in node.children), default=0)
-    return max(levels.values(), default=0)
+            if levels[node] > most:
+                return True
+    return False
 
 
 def _stripped(node: Formula, negate: bool) -> _Key:
