@@ -6,12 +6,12 @@ Premises and conclusions are evaluated as fixpoints over all states, which knows
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
 import pytest
 
+from tests.corpus.fixpoints import holding
 from venmas.checker.forever.rules import (
     Arrive,
     Both,
@@ -28,16 +28,7 @@ from venmas.checker.forever.rules import (
 from venmas.checker.forever.sequents import INIT, Scope, Sequent
 from venmas.errors import FormulaError
 from venmas.logic import (
-    AX,
-    EX,
-    And,
-    Atom,
-    Bottom,
-    Fixpoint,
     Formula,
-    Or,
-    Quantifier,
-    Top,
     disjunction,
     fixpoints,
     parse,
@@ -68,33 +59,7 @@ def _graph(rng: Random) -> Graph:
 
 def evaluate(core: Formula, graph: Graph) -> States:
     """The states of a graph that satisfy a core formula."""
-    every = frozenset(range(STATES))
-
-    def step(all_: bool, states: States) -> States:
-        join = all if all_ else any
-        return frozenset(s for s in every if join(t in states for t in graph[s]))
-
-    match core:
-        case Top() | Bottom():
-            return every if isinstance(core, Top) else frozenset()
-        case Atom(comparison):
-            return frozenset(s for s in every if comparison.holds({"s": Fraction(s), "k": Fraction(s % 2)}))
-        case And(parts):
-            return frozenset.intersection(*(evaluate(part, graph) for part in parts))
-        case Or(parts):
-            return frozenset.union(*(evaluate(part, graph) for part in parts))
-        case AX(part) | EX(part):
-            return step(isinstance(core, AX), evaluate(part, graph))
-        case Fixpoint(least, quantifier, left, right):
-            p, q, all_ = evaluate(left, graph), evaluate(right, graph), quantifier is Quantifier.ALL
-            change: Callable[[States], States] = lambda z: (  # noqa: E731
-                q | (p & step(all_, z)) if least else q & (p | step(all_, z))
-            )
-            found = frozenset() if least else every
-            while (after := change(found)) != found:
-                found = after
-            return found
-    raise AssertionError(core)
+    return holding(core, [{"s": Fraction(s), "k": Fraction(s % 2)} for s in range(STATES)], graph)
 
 
 def _rule(rng: Random, texts: list[str]) -> Derived:

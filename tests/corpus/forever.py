@@ -10,6 +10,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -98,21 +99,26 @@ def check(seed: int, folder: Path) -> tuple[str, str]:
     return f"{kind}, certified", ""
 
 
-def main() -> int:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=3000)
+def checked(seed: int, folder: Path, counts: Counter[str]) -> list[str]:
+    """What is wrong with a case, which is counted."""
+    kind, problem = check(seed, folder)
+    counts[kind] += 1
+    return [f"seed {seed}: {case(seed).formula}: {problem}"] if problem else []
+
+
+def run(description: str | None, check: Callable[[int, Path, Counter[str]], list[str]], cases: int) -> int:
+    """Check random cases as the command line says, and print what is wrong and the counts; the exit status."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=cases)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     counts: Counter[str] = Counter()
     wrong, begun = 0, time.monotonic()
     with TemporaryDirectory() as folder:
         for seed in range(given.seed * 1_000_000, given.seed * 1_000_000 + given.cases):
-            kind, problem = check(seed, Path(folder))
-            counts[kind] += 1
-            if problem:
+            for problem in check(seed, Path(folder), counts):
                 wrong += 1
-                print(f"seed {seed}: {case(seed).formula}: {problem}", flush=True)
+                print(problem, flush=True)
     for kind, number in sorted(counts.items()):
         print(f"{number:6}  {kind}")
     print(f"{wrong} wrong of {given.cases}; {time.monotonic() - begun:.0f} s")
@@ -120,4 +126,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, checked, cases=3000))

@@ -11,9 +11,7 @@ false of the other is false. Exit status 1 when anything disagrees.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +19,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
+from tests.corpus.fixpoints import holding
+from tests.corpus.forever import run
 from tests.corpus.random_parts import quarters
 from tests.corpus.spec import Node, Spec, State, build, starts, step
 from venmas import verify
@@ -30,7 +29,7 @@ from venmas.answer import Unknown
 from venmas.checker.file import check_certificate
 from venmas.checker.forever.sequents import INIT, Sequent
 from venmas.errors import Reason
-from venmas.logic import AX, EX, And, Atom, Bottom, Fixpoint, Formula, Or, Quantifier, Top, parse_property
+from venmas.logic import Formula, parse_property
 from venmas.procedures.forever.procedure import ForeverSession
 
 BOX = Fraction(4)
@@ -140,39 +139,6 @@ def truth(spec: Spec, core: Formula, start: State) -> bool | None:
     return None if 0 in holding(core, states, edges, rim=True) else False
 
 
-def holding(core: Formula, states: list[State], edges: list[list[int]], *, rim: bool) -> frozenset[int]:
-    """The states that satisfy a core formula, where steps from states without a row of edges are as good as `rim`."""
-    every = frozenset(range(len(states)))
-
-    def before(all_: bool, good: frozenset[int]) -> frozenset[int]:
-        join = all if all_ else any
-        sure = frozenset(s for s, row in enumerate(edges) if join(t in good for t in row))
-        return sure | every - frozenset(range(len(edges))) if rim else sure
-
-    match core:
-        case Top() | Bottom():
-            return every if isinstance(core, Top) else frozenset()
-        case Atom(comparison):
-            return frozenset(s for s in every if comparison.holds(states[s]))
-        case And(parts):
-            return frozenset.intersection(*(holding(part, states, edges, rim=rim) for part in parts))
-        case Or(parts):
-            return frozenset.union(*(holding(part, states, edges, rim=rim) for part in parts))
-        case AX(part) | EX(part):
-            return before(isinstance(core, AX), holding(part, states, edges, rim=rim))
-        case Fixpoint(least, quantifier, left, right):
-            p, q = (holding(part, states, edges, rim=rim) for part in (left, right))
-            all_ = quantifier is Quantifier.ALL
-            found = frozenset[int]() if least else every
-            while True:
-                by_step = before(all_, found)
-                after = q | (p & by_step) if least else q & (p | by_step)
-                if after == found:
-                    return found
-                found = after
-    raise AssertionError(core)
-
-
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
@@ -201,7 +167,7 @@ def ask(spec: Spec, text: str, path: Path, timeout: float) -> str:
     return str(report.verdict)
 
 
-def check(seed: int, folder: Path, timeout: float, counts: Counter[str]) -> list[str]:
+def check(seed: int, folder: Path, counts: Counter[str], timeout: float = 3.0) -> list[str]:
     """What is wrong with a case."""
     case, path, wrong = loop(seed), folder / "proof.gz", list[str]()
     starting = points(Random(seed), case.spec)
@@ -240,25 +206,5 @@ def contradiction(shape: str, verdicts: dict[str, str]) -> str:
     return ""
 
 
-def main() -> int:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=3.0, metavar="S", help="of a question")
-    given = parser.parse_args()
-    counts: Counter[str] = Counter()
-    wrong, begun = 0, time.monotonic()
-    with TemporaryDirectory() as folder:
-        for seed in range(given.seed * 1_000_000, given.seed * 1_000_000 + given.cases):
-            for problem in check(seed, Path(folder), given.timeout, counts):
-                wrong += 1
-                print(problem, flush=True)
-    for kind, number in sorted(counts.items()):
-        print(f"{number:6}  {kind}")
-    print(f"{wrong} wrong of {given.cases}; {time.monotonic() - begun:.0f} s")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, check, cases=500))

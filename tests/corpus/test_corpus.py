@@ -164,7 +164,7 @@ def test_the_two_readings_of_random_systems_agree(seed):
 @pytest.mark.parametrize("seed", [2, 3, 7])
 def test_random_loops_without_bounds(seed, tmp_path):
     counts = Counter()
-    assert not loops.check(seed, tmp_path, 1.0, counts)
+    assert not loops.check(seed, tmp_path, counts, 1.0)
     assert sum(counts.values()) >= 12
 
 

@@ -2,8 +2,8 @@
 
 One request a line on stdin (JSON: args, folder, seconds, megabytes), one answer a line on stdout: how the child ended,
 how long it took, how much of that on a processor, and the largest resident memory of it and of the processes it
-started. A machine that is busy with other work gives more time in proportion. Each child is a session of its own, of
-which nothing is left afterwards. Started by `hostile_runner`.
+started. Time in which it waited for a processor that others had is not counted against it. Each child is a session of
+its own, of which nothing is left afterwards. Started by `hostile_runner`.
 """
 
 import json
@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import time
+from pathlib import Path
 
 import h5py  # noqa: F401
 import highspy  # noqa: F401
@@ -46,9 +47,12 @@ def child(args: list[str], folder: str, megabytes: int) -> None:
         os._exit(status)
 
 
-def busy() -> float:
-    """How many processes want each processor, at least 1."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+def waited(pid: int) -> float:
+    """Seconds for which a process was ready and had no processor, as others wanted them."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except OSError:  # not on Linux, or the process has ended
+        return 0.0
 
 
 def run(args: list[str], folder: str, seconds: float, megabytes: int) -> dict[str, object]:
@@ -61,7 +65,7 @@ def run(args: list[str], folder: str, seconds: float, megabytes: int) -> dict[st
         done, status, used = os.wait4(pid, os.WNOHANG)
         if done:
             break
-        if time.monotonic() - begin > seconds and time.monotonic() - begin > seconds * busy() and not late:
+        if not late and (took := time.monotonic() - begin) > seconds and took - waited(pid) > seconds:
             late = True
             os.killpg(pid, signal.SIGKILL)
         time.sleep(0.005)

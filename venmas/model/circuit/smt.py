@@ -88,13 +88,18 @@ class Smt:
         if seconds is not None and seconds <= 0:
             return Undecided(Reason.TIME)
         began = time.monotonic()
+        asserted = [self._terms.mk_term(self._api.Kind.EQUAL, [self._term(node), self._one]) for node in conditions]
+        made = time.monotonic() - began
         options = self._api.Options()
         options.set(self._api.Option.PRODUCE_MODELS, True)
         if seconds is not None:
-            options.set(self._api.Option.TIME_LIMIT_PER, max(1, int(seconds * 1000)))
+            # the solver rewrites all terms before it looks at the clock, which takes longer than to make them
+            if (left := seconds - made) <= made:
+                return Undecided(Reason.TIME)
+            options.set(self._api.Option.TIME_LIMIT_PER, max(1, int(left * 1000)))
         solver = self._api.Bitwuzla(self._terms, options)
-        for condition in conditions:
-            solver.assert_formula(self._terms.mk_term(self._api.Kind.EQUAL, [self._term(condition), self._one]))
+        for formula in asserted:
+            solver.assert_formula(formula)
         with _interruptible() as stopped:
             solver.configure_terminator(stopped)
             result = solver.check_sat()

@@ -24,7 +24,7 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
-from venmas.procedures.forever.cells.search import FEW_REALS, CellSearch, dimension
+from venmas.procedures.forever.cells.search import FEW_REALS, ON_CELLS, CellSearch, dimension
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import Derivation, DerivationProof, basis
 from venmas.procedures.forever.claims.stays import stay
@@ -41,8 +41,6 @@ _STEPS = 8
 _QUESTIONS = 4
 """Of the first round: seconds of a question, and steps of the longest window; and of each round: how many questions may
 take so long, for the property and for its negation."""
-_ON_CELLS = 3
-"""The same for cells, which are done sooner where they do at all."""
 _LASSOS = 0.5
 """Seconds for lassos in the first round."""
 
@@ -118,7 +116,7 @@ class ForeverSession:
         system = self.question.system
         lasso = (_LASSOS * 4.0**self._round / self._asking.seconds, self._lasso)
         derived, stays = (_QUESTIONS, self._satisfied), (_QUESTIONS, self._violated)
-        cells = (_ON_CELLS, self._on_cells)
+        cells = (ON_CELLS, self._on_cells)
         if system.smooth:
             return lasso, derived, stays, cells
         if dimension(system) > FEW_REALS:  # cells are slow

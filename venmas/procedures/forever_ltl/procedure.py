@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import TypeAlias
 
 from venmas.answer import Answer, Broken, Proved, Unknown, Violated
@@ -31,7 +32,7 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.tree import Witness
 from venmas.procedure import LinearQuestion, Run
-from venmas.procedures.forever.cells.search import FEW_REALS, CellSearch, dimension
+from venmas.procedures.forever.cells.search import FEW_REALS, ON_CELLS, CellSearch, dimension
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import Derivation, basis
 from venmas.procedures.forever.claims.stays import stay
@@ -42,9 +43,8 @@ from venmas.procedures.forever_ltl.runs import Runs
 from venmas.procedures.linear.procedure import beyond_integers
 
 _Search: TypeAlias = Callable[[], Lasso | None]
+_Work: TypeAlias = Callable[[Budget], Proved | Violated | str]
 _ROUNDS = 4
-_ON_CELLS = 3
-"""The time of how many questions cells have in a round."""
 _LARGEST = 2000
 """Operators and operands of the formulas that are derived, at most."""
 
@@ -98,9 +98,11 @@ class ForeverLtlSession:
             for search in list(searches):
                 if run := budget.spend(asking.seconds, lambda part: self._searched(search, searches, part)):  # noqa: B023
                     return Broken(run)
-            for work in self._works(sets):
-                answer = work(budget)
-                if isinstance(answer, Proved | Violated):
+            for seconds, work in self._works(sets):
+                answer = work(budget) if seconds is None else budget.spend(seconds, work)
+                if answer is None:
+                    asking.late += 1
+                elif isinstance(answer, Proved | Violated):
                     return answer
                 why = answer or why
             if (run := self._asked(2 * 4**number, budget)) is not None:
@@ -112,30 +114,22 @@ class ForeverLtlSession:
         fair = "; what holds of fair runs alone is not derived" if self.question.asked.fair else ""
         return Unknown(Reason.OPEN, (asking.left or why) + fair)
 
-    def _works(self, sets: Sets) -> list[Callable[[Budget], Proved | Violated | str]]:
-        """Derivations, and cells, which are slow where a step is smooth."""
-        formula = self._formula
+    def _works(self, sets: Sets) -> list[tuple[float | None, _Work]]:
+        """Derivations, and cells, which are slow where a step is smooth; seconds, where they are given some alone."""
+        formula, seconds = self._formula, self._asking.seconds
         if formula is None:
             return []
-        derived, cells = lambda budget: self._derived(formula, sets, budget), self._on_cells
+        derived: _Work = partial(self._derived, formula, sets)
+        cells = (ON_CELLS * seconds, partial(self._on_cells, formula))
         if self.system.smooth:
-            return [derived]
+            return [(None, derived)]
         if dimension(self.system) > FEW_REALS:
-            return [derived, cells]
-        # what is derived soon has a bound for all runs
-        soon: Callable[[Budget], Proved | str] = lambda budget: budget.spend(2 * self._asking.seconds, derived) or ""  # noqa: E731
-        return [soon, cells, derived]
+            return [(None, derived), cells]
+        return [(2 * seconds, derived), cells, (None, derived)]  # what is derived soon has a bound for all runs
 
-    def _on_cells(self, budget: Budget) -> Proved | Violated | str:
-        answer = budget.spend(_ON_CELLS * self._asking.seconds, self._searched_on_cells)
-        if answer is None:
-            self._asking.late += 1
-        return answer or ""
-
-    def _searched_on_cells(self, budget: Budget) -> Proved | Violated | str:
-        formula, asking = self._formula, self._asking
+    def _on_cells(self, formula: Formula, budget: Budget) -> Proved | Violated | str:
+        asking = self._asking
         negation = self._sized(Not(self.question.formula), Quantifier.EXISTS)[1]
-        assert formula is not None
         with suppress(UnsuitableError, OverflowError, ModelError), limited(budget):
             if self._cells is None:
                 self._cells = CellSearch(asking, formula, negation)

@@ -53,6 +53,8 @@ from venmas.procedures.forever.claims.stays import Point, point
 MOST_REALS = 4
 FEW_REALS = 2
 """Real variables up to which cells come before derivations."""
+ON_CELLS = 3
+"""The time of how many questions cells have in a round: they are done soon where they do at all."""
 _POINTS = 3
 """Initial cells in which the negation is tried to be proved."""
 _FAILED = 8
