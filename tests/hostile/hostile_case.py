@@ -96,13 +96,13 @@ def scenario(
     return Case(args, make, told, (status,) if isinstance(status, int) else status)
 
 
-def put(path: Path, content: bytes | str | Callable[[Path], object]) -> None:
-    """Make a file."""
+def put(path: Path, content: object) -> None:
+    """Make a file of text or bytes, or by what makes it or gives them: megabytes are made where they are needed."""
     if callable(content):
-        content(path)
-    elif isinstance(content, str):
+        content = content(path)
+    if isinstance(content, str):
         path.write_text(content, encoding="utf-8", errors="surrogatepass")
-    else:
+    elif isinstance(content, bytes):
         path.write_bytes(content)
 
 

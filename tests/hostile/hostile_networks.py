@@ -255,20 +255,22 @@ CASES: dict[str, Case] = {
     "onnx claims 2 GB": network("agent.onnx", claiming(1 << 15, 1 << 14), "would have 536870912 entries"),
     "onnx claims 2**126": network("agent.onnx", claiming(1 << 62, 1 << 62, 1 << 2), "entries: at most"),
     "onnx of 4 GB": network("agent.onnx", sparse(4 << 30), "larger than 64 MB"),
-    "onnx of 20 million nodes": network("agent.onnx", field(7, b"\x0a\x00" * 20_000_000), "fields"),
-    "onnx of 20 million opsets": network("agent.onnx", b"\x42\x00" * 20_000_000, "fields"),
+    "onnx of 20 million nodes": network("agent.onnx", lambda _: field(7, b"\x0a\x00" * 20_000_000), "fields"),
+    "onnx of 20 million opsets": network("agent.onnx", lambda _: b"\x42\x00" * 20_000_000, "fields"),
     "onnx of 60 million numbers": network(
-        "agent.onnx", field(7, TENSOR + field(5, b"\x08\x01\x10\x07" + field(7, bytes(60_000_000)))), "whole numbers"
+        "agent.onnx",
+        lambda _: field(7, TENSOR + field(5, b"\x08\x01\x10\x07" + field(7, bytes(60_000_000)))),
+        "whole numbers",
     ),
     "onnx of 15 million floats": network(
         "agent.onnx",
-        OPSET + field(7, TENSOR + field(5, b"\x08\x01\x10\x01" + field(4, bytes(60_000_000)))),
+        lambda _: OPSET + field(7, TENSOR + field(5, b"\x08\x01\x10\x01" + field(4, bytes(60_000_000)))),
         "holds 15000000",
     ),
     "onnx of 20 million dimensions": network(
-        "agent.onnx", field(7, TENSOR + field(5, b"\x10\x01" + b"\x08\x01" * 20_000_000)), "fields"
+        "agent.onnx", lambda _: field(7, TENSOR + field(5, b"\x10\x01" + b"\x08\x01" * 20_000_000)), "fields"
     ),
-    "onnx hidden in a group": network("agent.onnx", b"\xa3\x06" + b"\x42\x00" * 20_000_000, "fields"),
+    "onnx hidden in a group": network("agent.onnx", lambda _: b"\xa3\x06" + b"\x42\x00" * 20_000_000, "fields"),
     "onnx nested graphs": network("agent.onnx", nested_graphs(3000), "not an ONNX model"),
     "onnx of 20,000 nodes": network("agent.onnx", chain("Relu", 20_000), "20000 nodes: at most 10000"),
     "onnx of 5,000 layers": network("agent.onnx", chain("MatMul", 5000), "more than 1000 layers"),
@@ -314,14 +316,22 @@ CASES: dict[str, Case] = {
         "agent.keras", keras(json.dumps(model(layer("\x1b[2J\ud800", "\x1b]0;title\x07")))), "not supported"
     ),
     # Keras: size
-    "keras config of 50 MB": network("agent.keras", keras('{"class_name":"' + "x" * 50_000_000 + '"}'), "agent.keras"),
-    "keras zip bomb": network("agent.keras", keras(bytes(100 << 20)), "larger than 64 MB"),
-    "keras weights bomb": network("agent.keras", keras("{}", bytes(100 << 20)), "larger than 64 MB"),
-    "keras 20 million objects": network("agent.keras", keras('{"a":[' + "{}," * 20_000_000 + "{}]}"), "values"),
-    "keras 20 million lists": network("agent.keras", keras('{"a":[' + "[]," * 20_000_000 + "[]]}"), "values"),
-    "keras nesting bomb": network("agent.keras", keras("[" * 10_000_000), "agent.keras"),
+    "keras config of 50 MB": network(
+        "agent.keras", lambda path: keras('{"class_name":"' + "x" * 50_000_000 + '"}')(path), "agent.keras"
+    ),
+    "keras zip bomb": network("agent.keras", lambda path: keras(bytes(100 << 20))(path), "larger than 64 MB"),
+    "keras weights bomb": network("agent.keras", lambda path: keras("{}", bytes(100 << 20))(path), "larger than 64 MB"),
+    "keras 20 million objects": network(
+        "agent.keras", lambda path: keras('{"a":[' + "{}," * 20_000_000 + "{}]}")(path), "values"
+    ),
+    "keras 20 million lists": network(
+        "agent.keras", lambda path: keras('{"a":[' + "[]," * 20_000_000 + "[]]}")(path), "values"
+    ),
+    "keras nesting bomb": network("agent.keras", lambda path: keras("[" * 10_000_000)(path), "agent.keras"),
     "keras nesting of 90,000": network("agent.keras", keras('{"a":' * 90_000 + "1" + "}" * 90_000), "RecursionError"),
-    "keras number of 5 MB": network("agent.keras", keras('{"a":' + "9" * 5_000_000 + "}"), "4300 digits"),
+    "keras number of 5 MB": network(
+        "agent.keras", lambda path: keras('{"a":' + "9" * 5_000_000 + "}")(path), "4300 digits"
+    ),
     "keras reshape of 100,000": network(
         "agent.keras", keras(json.dumps(model(layer("Reshape", target_shape=[1] * 100_000)))), "(Reshape)"
     ),
@@ -379,8 +389,8 @@ CASES: dict[str, Case] = {
         "agent.nnet", nnet("2,1,1,2,", "1,2,1,", "1e308\n1e308\n0\n0\n1e308,-1e308\n0\n"), status=0
     ),
     "nnet denormal weights": network("agent.nnet", nnet("1,1,1,1,", "1,1,", "5e-324\n5e-324\n"), status=0),
-    "nnet 8 million lines": network("agent.nnet", "1\n" * 8_000_000, "8000000 numbers"),
-    "nnet a number of 60 MB": network("agent.nnet", b"1" * 60_000_000, "not a finite number"),
+    "nnet 8 million lines": network("agent.nnet", lambda _: "1\n" * 8_000_000, "8000000 numbers"),
+    "nnet a number of 60 MB": network("agent.nnet", lambda _: b"1" * 60_000_000, "not a finite number"),
     "nnet 100,000 layers": network(
         "agent.nnet", nnet("100000,1,1,1,", "1," * 100_001, "1\n0\n" * 100_000), "more than 1000 layers"
     ),

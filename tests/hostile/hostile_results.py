@@ -115,12 +115,12 @@ CASES: dict[str, Case] = {
     "JSON in Latin-1": replay(b'{"witness": "\xff"}', "no JSON"),
     "JSON cut": replay(json.dumps(result())[:-20], "no JSON"),
     # size
-    "nesting of 10,000,000": replay("[" * 10 * MB, "w.json"),
+    "nesting of 10,000,000": replay(lambda _: "[" * 10 * MB, "w.json"),
     "nesting of 100,000 objects": replay('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
-    "100 MB of lists": replay('{"witness":[' + "[]," * 33 * MB + "[]]}", "values"),
-    "60 MB of objects": replay('{"witness":[' + "{}," * 20 * MB + "{}]}", "values"),
-    "a number of 100 MB": replay('{"witness":' + "9" * 100 * MB + "}", "larger than 64 MB"),
-    "a number of 50 MB": replay('{"witness":' + "9" * 50 * MB + "}", "4300 digits"),
+    "100 MB of lists": replay(lambda _: '{"witness":[' + "[]," * 33 * MB + "[]]}", "values"),
+    "60 MB of objects": replay(lambda _: '{"witness":[' + "{}," * 20 * MB + "{}]}", "values"),
+    "a number of 100 MB": replay(lambda _: '{"witness":' + "9" * 100 * MB + "}", "larger than 64 MB"),
+    "a number of 50 MB": replay(lambda _: '{"witness":' + "9" * 50 * MB + "}", "4300 digits"),
     "a quotient of 2 MB": replay(result([step("0x" + "f" * MB + "/0x" + "7" * MB)]), "expected an exact number"),
     "quotients of 80 KB": replay(
         result([step("0x" + "f" * 40_000 + "/0x" + "7" * 40_000, "stay")] * 40 + [step(-1)]), "w.json"
