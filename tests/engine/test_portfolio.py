@@ -94,7 +94,13 @@ class Toy:
 def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Answer, Portfolio]]:
     """Settles a question by stages of toys."""
 
-    def settled(stages: tuple[tuple[Turn, ...], ...], seconds: float | None = None, found: Any = None, **toys: Toy):
+    def settled(
+        stages: tuple[tuple[Turn, ...], ...],
+        seconds: float | None = None,
+        found: Any = None,
+        certified: bool = False,
+        **toys: Toy,
+    ):
         for room in (engine, stage):
             monkeypatch.setattr(room, "get_procedure", toys.__getitem__)
         system = System("toy")
@@ -106,7 +112,8 @@ def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Answer, Portf
         if found is not None:
             found.append(portfolio)
         with limited(budget):
-            return portfolio.settle(Question(system, Bounded(read_formula(system, "AX x <= 1")))), portfolio
+            asked = Bounded(read_formula(system, "AX x <= 1"))
+            return portfolio.settle(Question(system, asked, certified=certified)), portfolio
 
     return settled
 
@@ -245,6 +252,17 @@ def test_who_had_not_ended_goes_on_in_the_last_resort(decide, monkeypatch: pytes
     answer, portfolio = decide(stages, side=Toy(Proved("bounds")), main=Toy(OPEN), last=slow)
     assert answer == Proved("bounds") and portfolio.decided == "side"
     assert len(slow.answers) > 1  # while the last resort was at work
+
+
+def test_who_had_not_ended_goes_on_where_a_proof_is_to_be_written(decide, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_LATER", 0.0)
+    monkeypatch.setattr(engine, "_PAUSE", 0.05)
+    slow = Toy(*[None] * 2000, OPEN)
+    stages = ((Turn("side", share=0.1), Turn("main")), (Turn("last"), Turn("search", again="always")))
+    toys = {"main": Toy(OPEN), "last": slow, "search": Toy()}
+    answer, portfolio = decide(stages, certified=True, side=Toy(None, None, Proved("bounds")), **toys)
+    assert answer == Proved("bounds") and portfolio.decided == "side"
+    assert len(slow.answers) > 1 and not toys["search"].asked
 
 
 @pytest.mark.parametrize("read", [True, False])

@@ -15,6 +15,7 @@ from venmas.model.transform.program import INPUTS, Program
 from venmas.model.transform.unroll import unroll
 from venmas.model.witness.build import satisfies
 from venmas.nn import Layer, Network, relu_network
+from venmas.question import Question, drawn_for, read_property
 
 pytestmark = pytest.mark.quick
 
@@ -161,3 +162,15 @@ def test_a_path_of_branches_is_a_program() -> None:
         assert isinstance(program, Program)
         assert program.values((Fraction(1),))[-1] == (most,)
         assert program.holds((Fraction(1),)) == (most == 5)
+
+
+def test_more_inputs_than_are_wanted_are_told_of_before_steps_are_written() -> None:
+    system, x, y = loop()
+    push = system.disturbance("push", -1, 1)
+    system.branch("go", x=x / 2 + push, y=y)
+    asked = read_property(system, "AG^9 x <= 4")
+    question = Question(drawn_for(system, asked), asked)
+    (region,) = question.system.regions
+    assert isinstance(unroll(question.system, region, question.target, most=10), Program)
+    told = unroll(question.system, region, question.target, most=9)
+    assert told == "10 initial values and disturbances are open, more than 9"

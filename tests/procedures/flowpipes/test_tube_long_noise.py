@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from venmas import verify
+from venmas.answer import Violated
+from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.checker.format.numbers import CheckError
 from venmas.model import System, clip
@@ -58,6 +60,15 @@ def test_both_sides_of_the_exact_threshold(steps: int, tmp_path: Path) -> None:
     other = System("gap")
     with pytest.raises(CheckError):
         check_certificate(proof, other)
+
+
+def test_violations_are_looked_for_before_whether_runs_stay_in_their_box() -> None:
+    """Half of what is reached is met by sampled noise, at the first look, where a proof is asked for as well."""
+    system = gap()
+    system.initial(system.nodes_by_name["d"] == 0)
+    asked = read_property(system, f"AG^100 (d < {Q(round(extreme(100) * 500), 1000)})")
+    question = Question(drawn_for(system, asked), asked, certified=True)
+    assert isinstance(FLOWPIPES.start(question, Run()).advance(Budget(60)), Violated)
 
 
 def test_noise_of_later_steps_has_no_symbols_and_is_held() -> None:

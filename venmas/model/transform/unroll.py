@@ -36,11 +36,14 @@ MAX_STEPS = 200
 MAX_BRANCHES = 64
 
 
-def unroll(system: System, region: Region, target: Formula, path: Sequence[int] | None = None) -> Program | str:
+def unroll(
+    system: System, region: Region, target: Formula, path: Sequence[int] | None = None, most: int | None = None
+) -> Program | str:
     """The program that asks whether some state of `region`, a part of the initial set, meets `target` along a path.
 
     target: in core form (`nnf`). path: a branch, by index, for each step that it looks ahead; None: `only_path`. The
-    answer speaks of runs whether or not they stay in their declared ranges. Returns a reason where that is no program.
+    answer speaks of runs whether or not they stay in their declared ranges. most: inputs, disturbances of later steps
+    among them. Returns a reason where that is no program.
     """
     steps = target.depth
     if steps > MAX_STEPS:
@@ -50,7 +53,7 @@ def unroll(system: System, region: Region, target: Formula, path: Sequence[int] 
     if path is None:
         return "there are several branches"
     try:
-        return _Unrolling(system, region, target, path).program()
+        return _Unrolling(system, region, target, path).program(most)
     except (UnloweredError, LongFormulaError) as error:
         return str(error)
     except OpenError as error:
@@ -95,7 +98,7 @@ class _Unrolling:
         self.against = [nnf(guard, negate=True) for guard in self.guards]
         self.guards = [nnf(guard) for guard in self.guards]
 
-    def program(self) -> Program:
+    def program(self, most: int | None) -> Program:
         system, box = self.system, bounding_box(self.system, self.region)
         if box is None:
             nothing = {d.name: d.lower for d in system.variables.values()}
@@ -107,6 +110,8 @@ class _Unrolling:
         names = needed[0] | {n for c in cuts for n in c.expr.variables}
         inputs = [name for name in system.variables if name in names and name not in known]
         self._refuse_integers(inputs)
+        if most is not None and len(inputs) > most:  # said before the steps are written down
+            raise UnloweredError(f"{len(inputs)} initial values and disturbances are open, more than {most}")
         at = _Places(len(inputs))
         at.add(INPUTS, inputs, known)
         layers = self._layers(inputs, known, needed, at)

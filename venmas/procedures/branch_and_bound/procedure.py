@@ -104,9 +104,6 @@ class BranchAndBound:
             most = max((sum(not ahead(n) for n in program.inputs) for program in programs), default=0)
             if most > MOST_INPUTS:
                 return f"{most} initial values are open, more than {MOST_INPUTS}"
-            most = max((len(program.inputs) for program in programs), default=0)
-            if most > MOST_WITH_NOISE and question.about == "property":  # others are not written down
-                return f"{most} initial values and disturbances are open, more than {MOST_WITH_NOISE}"
         return along if isinstance(along, str) else None
 
     def start(self, question: Question, run: Run) -> _Session | _Paths:
@@ -124,11 +121,12 @@ class BranchAndBound:
 
 def _programs(question: Question, run: Run, path: Path = None) -> list[Program] | str:
     """A program for each region along a path, made once; or why there is none."""
+    most = MOST_WITH_NOISE if question.about == "property" else None  # others are not written down
 
     def made() -> list[Program] | str:
         found = []
         for region in question.system.regions:
-            program = unroll(question.system, region, question.target, path)
+            program = unroll(question.system, region, question.target, path, most)
             if isinstance(program, str):
                 return program
             found.append(program)
@@ -139,6 +137,7 @@ def _programs(question: Question, run: Run, path: Path = None) -> list[Program] 
         question.system,
         question.target,
         path,
+        most,
     )  # the key keeps the system, so that no other one has it
     return run.once(key, lambda: nullcontext(made()))
 

@@ -163,8 +163,7 @@ class _Session:
         if self.question.certified or self._single or not lawful(self.system, self.plan.steps):
             return None
         made = _Session(self.question, self.figures)
-        made._lawful, made._levels = True, LAWFUL
-        made._refining = Refining(LAWFUL, made._exists)
+        made._lawful, made._levels, made._refining = True, LAWFUL, Refining(LAWFUL, made._exists)
         return made
 
     def _look(self, whole: Budget) -> Answer | None:
@@ -183,8 +182,8 @@ class _Session:
         """
         if self.question.certified and not self.question.inside:
             if self._boxed is None:
-                self._boxed = _Session(self.question.boxed, self.figures)
-                left = budget.whole.left
+                self._boxed, left = _Session(self.question.boxed, self.figures), budget.whole.left
+                self._boxed._violations.first = self._violations
                 self._patience = _PATIENCE if left is None else _BOXED * left
             begun, boxed = budget.spent, self._boxed
             try:
@@ -195,12 +194,13 @@ class _Session:
                 self._patience = 0.0
             if isinstance(found, Proved):
                 return written(found, self.question.boxed, budget.whole) if self._written_here else found
+            if (violated := self._violations.found) is not None:  # other runs that were found leave the box
+                return violated
         return self._decide(budget, first)
 
     def _brought_about(self, budget: Budget) -> Answer:
         """Decide what noise can bring about. Whether runs stay in their box is a question about all noise."""
-        answer = self._decide(budget, budget)
-        if not isinstance(answer, Proved):
+        if not isinstance(answer := self._decide(budget, budget), Proved):
             return answer
         if self.question.certified:
             boxed = _Session(self.question.staying(self.system.variables), self.figures)
@@ -224,8 +224,8 @@ class _Session:
         if self._stack is None:
             return None if self._boxed is None else self._boxed.remaining()
         parts = [*self._stack, *self._flight, *(part for part, _ in self._given_up)]
-        steps = min((part.reached for part in parts), default=self.plan.steps)
-        return Remaining(tuple(part.box for part in parts), None if steps < 0 else steps, frozenset(self.leaving))
+        steps = min((p.reached for p in parts), default=self.plan.steps)
+        return Remaining(tuple(p.box for p in parts), None if steps < 0 else steps, frozenset(self.leaving))
 
     def _decide(self, budget: Budget, first: Budget) -> Answer:
         if self._stack is None:

@@ -32,16 +32,22 @@ class Counted(Protocol):
 
 
 class Violations:
-    """What was looked for so far. figures: counts initial states that are replayed; tie: what one of them left open."""
+    """What was looked for so far. figures: counts initial states that are replayed; tie: what one of them left open;
+    found: what one of them shows; first: of the property alone, looked for before it and whether runs leave their box.
+    """
 
     def __init__(self, question: Question, plan: Plan, figures: Counted) -> None:
         self.question, self.plan, self.system = question, plan, question.system
         self.figures, self.tie = figures, ""
+        self.found: Violated | None = None
+        self.first: Violations | None = None
         self._next, self._begun = 0.0, -1.0
 
     def of(self, failed: Sequence[tuple[Part, bool]], seed: int, budget: Budget) -> Violated | None:
         """A witness from boxes that failed, each with whether all its states meet the target; looked for less and less
         often."""
+        if self.first is not None and (found := self.first.of(failed, seed, budget)) is not None:
+            return found
         points: list[tuple[dict[str, Fraction], list[str]]] = []
         points += [(middle(self.system, part.box), []) for part, sure in failed if sure][:1]
         begun = budget.spent
@@ -67,7 +73,8 @@ class Violations:
                 self.tie = str(error)
                 continue
             if witness is not None:
-                return Violated(witness)
+                self.found = Violated(witness)
+                return self.found
         return None
 
     def _explained(self, point: Mapping[str, Fraction], path: Sequence[str], budget: Budget) -> Witness | None:
