@@ -258,7 +258,7 @@ def test_who_had_not_ended_goes_on_where_a_proof_is_to_be_written(decide, monkey
     monkeypatch.setattr(engine, "_LATER", 0.0)
     monkeypatch.setattr(engine, "_PAUSE", 0.05)
     slow = Toy(*[None] * 2000, OPEN)
-    stages = ((Turn("side", share=0.1), Turn("main")), (Turn("last"), Turn("search", again="always")))
+    stages = ((Turn("side", share=0.1), Turn("main")), (Turn("last"), Turn("search", again=True)))
     toys = {"main": Toy(OPEN), "last": slow, "search": Toy()}
     answer, portfolio = decide(stages, certified=True, side=Toy(None, None, Proved("bounds")), **toys)
     assert answer == Proved("bounds") and portfolio.decided == "side"

@@ -118,7 +118,7 @@ class BranchingVerification(Verification[Question]):
         owed = owed and (question.certified or isinstance(question.asked, Bounded))
         decide = partial(bounded_answer, modes()[DEFAULT], self.programs)
         with Run(settings, self.programs, partial(decide, settings), partial(decide, here(settings))) as run:
-            portfolio = self._portfolio(run, owed, book)
+            portfolio = self._portfolio(run, limits(question, self.budget.left, owed), book)
             try:
                 answer = self.settled(portfolio, question)
             finally:
@@ -135,9 +135,9 @@ class BranchingVerification(Verification[Question]):
             self.report.credit("exact", self.budget.spent - begun)
         return replace(found, notes=[*found.notes, *(portfolio.told if isinstance(found.answer, Unknown) else ())])
 
-    def _portfolio(self, run: Run, owed: bool, book: Journal | None) -> Portfolio | Divided:
+    def _portfolio(self, run: Run, seconds: float | None, book: Journal | None) -> Portfolio | Divided:
         if self.settings.cluster is None or self.mode.solver:
-            return Portfolio(self.mode.after(self.settings.earlier), run, self.budget, limits(self.budget.left, owed))
+            return Portfolio(self.mode.after(self.settings.earlier), run, self.budget, seconds)
         from venmas.engine.parts.divided import Divided
 
         return Divided(self.mode, self.settings, self.proofs.trust, self.budget, book)

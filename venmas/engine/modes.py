@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
 
 from venmas.procedures.registry import plugged
 from venmas.runtime.plugins import PROCEDURES, leave_out, points
 
-SHARE = 2 / 3
-"""Part of the timeout for all but the last resort where a proof in rationals is owed."""
+SHARE, WRITTEN = 2 / 3, 5 / 6
+"""Parts of the timeout for all but the last resort where a proof in rationals is owed; and where none is searched for,
+so that the rest is for one that was found to be written."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Turn:
     after: float = 0.0
     left: float = 1.0
     pause: float | None = None
-    again: Literal["", "always", "noise"] = ""
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,12 @@ ADAPTIVE = Mode(
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("exact", first=0.1, then=1.0, share=0.1, lead=True),
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
-            Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again="always"),  # no certificate
+            Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again=True),  # no certificate
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),
         # no solver is trusted: it may show a violation, and its "infeasible" is a note
-        (Turn("mono", share=0.5, after=1.0), Turn("exact", pause=0.4, again="always")),
+        (Turn("mono", share=0.5, after=1.0), Turn("exact", pause=0.4, again=True)),
     ),
     workers=True,
     cluster=True,
@@ -108,7 +108,7 @@ _MODES = (
     Mode(
         "exact",
         "a search in exact rationals",
-        ((Turn("enclosures", share=0.25, after=1.0, again="always"), Turn("exact", pause=0.4, again="always")),),
+        ((Turn("enclosures", share=0.25, after=1.0, again=True), Turn("exact", pause=0.4, again=True)),),
         cluster=True,
         resort=True,
     ),
@@ -119,7 +119,7 @@ _MODES = (
             (Turn("fixpoints", first=0.5, share=0.35), Turn("predicate-abstraction")),
             (Turn("fixpoints", left=1 / 2),),  # goes on where it was
             (Turn("k-induction", left=1 / 2),),
-            (Turn("cell-mapping", left=1 / 3, again="noise"),),
+            (Turn("cell-mapping", left=1 / 3, again=True),),  # certificates are from those after it, if there are any
             (Turn("forever", left=1 / 2),),
             (Turn("cell-mapping"),),
             (Turn("forever"),),  # of what cells do not decide

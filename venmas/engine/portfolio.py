@@ -9,7 +9,7 @@ from time import monotonic
 
 from venmas.answer import BASES, Answer, Figures, Proved, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError, limited
-from venmas.engine.modes import DEFAULTS, MODES, SHARE, Mode, Turn
+from venmas.engine.modes import DEFAULTS, MODES, SHARE, WRITTEN, Mode, Turn
 from venmas.engine.stage import Stage
 from venmas.errors import Reason
 from venmas.logic import Bounded
@@ -173,7 +173,7 @@ class Portfolio:
         sessions, carried = dict(begun or {}), dict[str, Turn]()
         main = self._for(question)
         for number, turns in enumerate(self.mode.stages, 1):
-            stage = [t for t in turns if not _found_again(t, question) and t.procedure != without]
+            stage = [t for t in turns if not (t.again and question.certified) and t.procedure != without]
             if not stage:
                 continue
             last = self.mode.resort and number == len(self.mode.stages)
@@ -281,12 +281,9 @@ def bounded_answer(mode: Mode, programs: Programs, settings: Settings, question:
         return Portfolio(mode, run, budget, None).settle(question)
 
 
-def _found_again(turn: Turn, question: Asked) -> bool:
-    """Is a proof wanted in writing that the procedure does not write?"""
-    noisy = isinstance(question, Question) and bool(question.system.disturbances)
-    return question.certified and (turn.again == "always" or (turn.again == "noise" and noisy))
-
-
-def limits(seconds: float | None, owed: bool) -> float | None:
+def limits(question: Question, seconds: float | None, owed: bool) -> float | None:
     """Seconds of the time limit that all but the last resort may use; `owed`: a proof in rationals is."""
-    return None if seconds is None else SHARE * seconds if owed else seconds
+    if seconds is None or not owed:
+        return seconds
+    searched = isinstance(question.asked, Bounded) and not question.system.smooth and not question.chosen
+    return (SHARE if searched else WRITTEN) * seconds
