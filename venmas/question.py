@@ -91,6 +91,11 @@ class Question:
         return self.target if isinstance(self.asked, Bounded) else fixpoints(self.asked.formula, negate=True)
 
     @property
+    def unrolled(self) -> bool:
+        """Is there a search in rationals for a proof? It unrolls linear pieces, and chooses no noise."""
+        return isinstance(self.asked, Bounded) and not self.system.smooth and not self.chosen
+
+    @property
     def boxed(self) -> Question:
         """The same, and that no run leaves the declared box."""
         return replace(self, inside=True)

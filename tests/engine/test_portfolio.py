@@ -98,7 +98,6 @@ def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Answer, Portf
         stages: tuple[tuple[Turn, ...], ...],
         seconds: float | None = None,
         found: Any = None,
-        certified: bool = False,
         **toys: Toy,
     ):
         for room in (engine, stage):
@@ -113,7 +112,7 @@ def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Answer, Portf
             found.append(portfolio)
         with limited(budget):
             asked = Bounded(read_formula(system, "AX x <= 1"))
-            return portfolio.settle(Question(system, asked, certified=certified)), portfolio
+            return portfolio.settle(Question(system, asked)), portfolio
 
     return settled
 
@@ -254,15 +253,13 @@ def test_who_had_not_ended_goes_on_in_the_last_resort(decide, monkeypatch: pytes
     assert len(slow.answers) > 1  # while the last resort was at work
 
 
-def test_who_had_not_ended_goes_on_where_a_proof_is_to_be_written(decide, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_LATER", 0.0)
-    monkeypatch.setattr(engine, "_PAUSE", 0.05)
-    slow = Toy(*[None] * 2000, OPEN)
-    stages = ((Turn("side", share=0.1), Turn("main")), (Turn("last"), Turn("search", again=True)))
-    toys = {"main": Toy(OPEN), "last": slow, "search": Toy()}
-    answer, portfolio = decide(stages, certified=True, side=Toy(None, None, Proved("bounds")), **toys)
-    assert answer == Proved("bounds") and portfolio.decided == "side"
-    assert len(slow.answers) > 1 and not toys["search"].asked
+@pytest.mark.parametrize("ended", [True, False])
+def test_what_an_earlier_stage_has_begun_goes_on_unless_it_ended(ended: bool, decide) -> None:
+    side = Toy(OPEN) if ended else Toy(None, None, Proved("bounds"))
+    stages = ((Turn("side", first=1.0), Turn("main")), (Turn("side", begun=True),), (Turn("last"),))
+    answer, portfolio = decide(stages, side=side, main=Toy(None, None, OPEN), last=Toy(OPEN))
+    assert answer == (OPEN if ended else Proved("bounds")) and portfolio.decided == ("" if ended else "side")
+    assert len(side.asked) == (1 if ended else 3)
 
 
 @pytest.mark.parametrize("read", [True, False])

@@ -21,8 +21,8 @@ from venmas.bounds.relaxation import chord, rounding
 from venmas.bounds.rounding import SMALLEST_NORMAL, TINY, Bools, Floats, float_beside, gamma, outward
 from venmas.budget import ask
 
-_MOST_GAPS = 1 << 21
-"""Coefficients of cases that are compared with those of others in one go."""
+_MOST_GAPS, _CANDIDATES = 1 << 21, 32
+"""Coefficients of cases that are compared with those of others in one go; cases whose linear part is tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +143,9 @@ def pinned(low: Floats, upp: Floats, lo: Floats, hi: Floats, point: Bools) -> tu
 def join(cases: Sequence[Quantity], possible: Bools) -> Quantity:
     """Hull: the quantity is one of the cases that are `possible` (B, C) in a state.
 
-    With one possible case its forms are kept. With several, each case's own linear part is tried as the common one,
-    moved until it bounds every possible case; the tightest at the centre is kept (a constant is tried as well).
+    With one possible case its forms are kept. With several, each case's own linear part is tried as the common one (of
+    many cases, some), moved until it bounds every possible case; the tightest at the centre is kept (a constant is
+    tried as well).
     """
     lows, upps = np.stack([c.low for c in cases], 1), np.stack([c.upp for c in cases], 1)
     los = np.where(possible, np.stack([c.lo for c in cases], 1), np.inf).min(1)
@@ -155,13 +156,16 @@ def join(cases: Sequence[Quantity], possible: Bools) -> Quantity:
 def _common(lows: Floats, possible: Bools, floor: Floats) -> Floats:
     """One affine form below all possible ones: (B, C, m+1), (B, C), (B,) -> (B, m+1)."""
     batch, cases, width = lows.shape
-    slopes = np.concatenate([lows[:, :, 1:], np.zeros((batch, 1, width - 1))], 1)
-    turn = max(1, _MOST_GAPS // (lows.size or 1))
-    offsets = np.concatenate([_offsets(lows, possible, slopes[:, i : i + turn]) for i in range(0, cases + 1, turn)], 1)
+    rows, tried = np.arange(batch), np.broadcast_to(np.arange(cases), possible.shape)
+    if cases > _CANDIDATES:  # evenly among the possible ones
+        evenly = np.arange(_CANDIDATES) * possible.sum(1)[:, None] // _CANDIDATES
+        tried = np.take_along_axis(np.argsort(~possible, 1, kind="stable"), evenly, 1)
+    slopes = np.concatenate([lows[rows[:, None], tried, 1:], np.zeros((batch, 1, width - 1))], 1)
+    turn, count = max(1, _MOST_GAPS // (lows.size or 1)), slopes.shape[1]
+    offsets = np.concatenate([_offsets(lows, possible, slopes[:, i : i + turn]) for i in range(0, count, turn)], 1)
     offsets[:, -1] = np.maximum(offsets[:, -1], floor)  # the constant candidate may use the interval
-    offsets[:, :-1][~possible] = -np.inf
+    offsets[:, :-1][~np.take_along_axis(possible, tried, 1)] = -np.inf
     best = offsets.argmax(1)
-    rows = np.arange(batch)
     return np.concatenate([offsets[rows, best][:, None], slopes[rows, best]], 1)
 
 

@@ -118,7 +118,7 @@ class BranchingVerification(Verification[Question]):
         owed = owed and (question.certified or isinstance(question.asked, Bounded))
         decide = partial(bounded_answer, modes()[DEFAULT], self.programs)
         with Run(settings, self.programs, partial(decide, settings), partial(decide, here(settings))) as run:
-            portfolio = self._portfolio(run, limits(question, self.budget.left, owed), book)
+            portfolio = self._portfolio(run, limits(self.budget.left, owed, question.unrolled), book)
             try:
                 answer = self.settled(portfolio, question)
             finally:

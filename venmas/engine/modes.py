@@ -5,7 +5,8 @@ is the main one, which makes a step at each of its turns; the others have parts 
 main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> flowpipes -> (flowpipes | branch-and-bound)
-               -> (polytopes, exact, bound-propagation, cell-mapping, flowpipes | reachability) -> (mono | exact)
+               -> (polytopes, exact, bound-propagation, cell-mapping, flowpipes | reachability) -> flowpipes
+               -> (mono | exact)
     invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> cell-mapping -> forever
                -> cell-mapping -> forever
     linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
@@ -33,7 +34,8 @@ class Turn:
     (`Procedure.eager`); of those in the `lead` only the first that takes the question has either. share: part of the
     time so far. after: seconds before which it has no share. left: part of the time that is left, for the main one, and
     for others where there is none. pause: seconds at a time, for a main one that makes no steps of its own. again: what
-    it proves has to be found again where it is to be written down, so that it is left out then.
+    it proves has to be found again where it is to be written down, so that it is left out then. begun: only what an
+    earlier stage has begun and not ended goes on.
     """
 
     procedure: str
@@ -45,6 +47,7 @@ class Turn:
     left: float = 1.0
     pause: float | None = None
     again: bool = False
+    begun: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ ADAPTIVE = Mode(
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),
+        (Turn("flowpipes", left=1 / 2, begun=True),),  # where reachability was soon over
         # no solver is trusted: it may show a violation, and its "infeasible" is a note
         (Turn("mono", share=0.5, after=1.0), Turn("exact", pause=0.4, again=True)),
     ),

@@ -24,8 +24,6 @@ log = logging.getLogger(__name__)
 
 _LEFT, _LATER = 1 / 3, 1.0
 """Part of the time of the last resort, and seconds before it, for those that had not ended with their stage."""
-_PAUSE = 0.4
-"""Seconds at a time for the main one of the last resort, where it makes no steps of its own and others have turns."""
 _AGAIN = 20.0
 """Seconds for a side condition of the procedure that proved the property, where there is no limit."""
 
@@ -176,13 +174,10 @@ class Portfolio:
             stage = [t for t in turns if not (t.again and question.certified) and t.procedure != without]
             if not stage:
                 continue
-            last = self.mode.resort and number == len(self.mode.stages)
+            last = self.mode.resort and number == len(self.mode.stages) and len(stage) == len(turns)
             if last:  # those that an earlier main one, which ended, has left without time
                 known = {turn.procedure for turn in stage}
-                left = [t for t in carried.values() if t.procedure in sessions and t.procedure not in known]
-                last = stage[-1] is turns[-1]
-                # a main one that makes no steps of its own, as one that does writes no proof, has pauses for them
-                stage = [*left, *stage[:-1], stage[-1] if last or not left else replace(stage[-1], pause=_PAUSE)]
+                stage = [t for t in carried.values() if t.procedure in sessions and t.procedure not in known] + stage
             try:
                 later = self.mode.stages[number:]
                 found = Stage(self, question, stage, later, sessions, self.budget if last else main).run()
@@ -281,9 +276,7 @@ def bounded_answer(mode: Mode, programs: Programs, settings: Settings, question:
         return Portfolio(mode, run, budget, None).settle(question)
 
 
-def limits(question: Question, seconds: float | None, owed: bool) -> float | None:
-    """Seconds of the time limit that all but the last resort may use; `owed`: a proof in rationals is."""
-    if seconds is None or not owed:
-        return seconds
-    searched = isinstance(question.asked, Bounded) and not question.system.smooth and not question.chosen
-    return (SHARE if searched else WRITTEN) * seconds
+def limits(seconds: float | None, owed: bool, searched: bool) -> float | None:
+    """Seconds of the time limit that all but the last resort may use; `owed`: a proof in rationals is; `searched`: it
+    can be searched for."""
+    return seconds if seconds is None or not owed else (SHARE if searched else WRITTEN) * seconds

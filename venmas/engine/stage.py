@@ -52,7 +52,7 @@ class Stage:
 
     def _run(self) -> Answer | None:
         for turn in (*self.others, self.main):
-            if turn.procedure not in self.sessions:
+            if turn.procedure not in self.sessions and not turn.begun:
                 budget = self.own if turn is self.main else self.budget
                 session = self.portfolio.start(turn.procedure, self.question, budget)
                 if session is not None:

@@ -81,12 +81,12 @@ class Part:
         budget = Budget(self.grant if time_limit is None else min(self.grant, time_limit))
         system = system_from_json(asked.document, asked.networks).with_regions([self.region])
         question, mode = asked.question(system), modes()[asked.mode]
-        settings = replace(asked.settings, solvers=lambda: asked.solvers)
+        settings, unrolled = replace(asked.settings, solvers=lambda: asked.solvers), question.unrolled
         with tempfile.TemporaryDirectory() as folder, limited(budget), Run(settings) as run:
             file = Path(folder, "part") if asked.certified else None
             proofs = Proofs(asked.trust, mode.solver, file, {}, run.programs)
             owed = proofs.asked(question) or (asked.certified and asked.trust == "auto")
-            portfolio = Portfolio(mode, run, budget, limits(budget.left, owed and self.resort))
+            portfolio = Portfolio(mode, run, budget, limits(budget.left, owed and self.resort, unrolled))
             try:
                 answer, notes = self._answer(question, portfolio, proofs, budget)
             except ModelError as error:
