@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeAlias
 
 from venmas.budget import ask
 from venmas.errors import ModelError
@@ -90,6 +91,10 @@ def only_path(system: System, region: Region, steps: int) -> Sequence[int] | Non
     return found
 
 
+_Layers: TypeAlias = tuple[list[ProgramLayer], list[str], dict[str, Fraction]]
+"""Of a step: its layers, the variables after it that are no numbers, and the numbers."""
+
+
 class _Unrolling:
     def __init__(self, system: System, region: Region, target: Formula, path: Sequence[int]) -> None:
         self.system, self.region, self.target = system, region, target
@@ -139,7 +144,7 @@ class _Unrolling:
         self, inputs: list[str], known: dict[str, Fraction], needed: list[set[str]], at: _Places
     ) -> list[ProgramLayer]:
         layers: list[ProgramLayer] = []
-        entry, made = inputs, dict[object, tuple[list[ProgramLayer], list[str], dict[str, Fraction]]]()
+        entry, made = inputs, self.system.once("layers", dict[object, _Layers])  # other formulas share them
         for step, branch in enumerate(self.branches):
             wanted = [name for name in self.system.variables if name in needed[step + 1]]
             key = branch.name, tuple(entry), tuple(sorted(known.items())), tuple(wanted)
@@ -150,10 +155,7 @@ class _Unrolling:
             at.add(len(layers) - 1, entry, known)
         return layers
 
-    def _step(
-        self, branch: Branch, entry: list[str], known: Mapping[str, Fraction], wanted: list[str]
-    ) -> tuple[list[ProgramLayer], list[str], dict[str, Fraction]]:
-        """The layers of a step, the variables after it that are no numbers, and the numbers."""
+    def _step(self, branch: Branch, entry: list[str], known: Mapping[str, Fraction], wanted: list[str]) -> _Layers:
         simplifier, updates = _Settled(known), dict(branch.updates)
         after = {n: simplifier.expr(updates.get(n, self.system.nodes_by_name[n])) for n in wanted}
         numbers = {n: e.value for n, e in after.items() if isinstance(e, Constant)}
