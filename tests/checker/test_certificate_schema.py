@@ -28,7 +28,7 @@ from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic import parse_property
 from venmas.model import System, argmax, load_scenario
 from venmas.model.invariant import Invariant, Phases
-from venmas.procedures.inductive.write import Inductive
+from venmas.procedures.inductive.proof import Inductive
 from venmas.procedures.kinduction.proof import PhaseProof
 from venmas.question import Question
 

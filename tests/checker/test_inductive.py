@@ -21,7 +21,7 @@ from venmas.logic import TRUE, Always, Atom, conjunction, parse_property
 from venmas.model import System, argmax, maximum
 from venmas.model.expressions.expr import to_comparison
 from venmas.model.invariant import Invariant
-from venmas.procedures.inductive.write import Inductive
+from venmas.procedures.inductive.proof import Inductive
 from venmas.question import Question
 
 

@@ -20,7 +20,7 @@ from venmas.logic import Formula, nnf
 from venmas.model import System, satisfies
 from venmas.model.invariant import Invariant
 from venmas.procedures.inductive.merge import merged
-from venmas.procedures.inductive.write import closed
+from venmas.procedures.inductive.trees import closed
 
 Sample = tuple[Certified, Invariant]
 

@@ -11,7 +11,7 @@ from venmas.engine.certificates.file import write
 from venmas.engine.certificates.kept import Certificate
 from venmas.formats.jani.load import load_jani
 from venmas.logic import Always, parse
-from venmas.procedures.inductive.write import Inductive
+from venmas.procedures.inductive.proof import Inductive
 from venmas.procedures.predicate_abstraction.graph.graph import abstract
 from venmas.procedures.predicate_abstraction.states.invariant import invariant_of
 from venmas.question import Question

@@ -20,7 +20,7 @@ from venmas.engine.certificates.kept import Certificate
 from venmas.logic import parse_property
 from venmas.model import System
 from venmas.model.invariant import Invariant
-from venmas.procedures.inductive.write import closed
+from venmas.procedures.inductive.trees import closed
 from venmas.question import Question, always
 
 pytestmark = pytest.mark.quick

@@ -9,8 +9,9 @@ from random import Random
 import pytest
 
 from venmas import System, verify
+from venmas.checker.exact.initial import initial_box
 from venmas.checker.file import check_certificate
-from venmas.checker.flowpipes.tree import initial_box, states_of
+from venmas.checker.flowpipes.tree import states_of
 from venmas.checker.flowpipes.ways import ways
 from venmas.model import sin
 from venmas.model.evaluation.cuts import Fineness

@@ -23,7 +23,7 @@ from venmas.answer import Proved, Unknown
 from venmas.errors import Reason
 from venmas.logic import Always
 from venmas.model.invariant import Invariant
-from venmas.procedures.inductive.write import Inductive
+from venmas.procedures.inductive.proof import Inductive
 
 
 class Nothing:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from venmas import System, verify
+from venmas.checker.exact.initial import initial_box
 from venmas.checker.file import check_certificate
-from venmas.checker.flowpipes.tree import initial_box
 from venmas.errors import ModelError
 from venmas.model import apply_network
 from venmas.model.evaluation.simulate import Batch

@@ -218,12 +218,12 @@ def command(
         raise UsageError(f"--witness {witness_path!r}: waveforms are of designs: name one that ends in .json")
     _log_solvers(solver)
 
-    from venmas.engine.deployed import verify_both
     from venmas.engine.verify import verify
 
     decide: Callable[..., Report] = verify
     if semantics == BOTH:
-        decide = verify_both
+        from venmas.engine.deployed import verify_both as decide
+
         del options["semantics"]
     before = perf_counter() - begun
     with ProgressLine(wanted=not quiet) as line:

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from venmas.budget import Budget, BudgetError
-from venmas.checker.flowpipes.tree import initial_box
+from venmas.checker.exact.initial import initial_box
 from venmas.engine.report import Deployed, Report, Verdict
 from venmas.engine.verify import verify
 from venmas.errors import ModelError, NetworkError, Reason, UsageError

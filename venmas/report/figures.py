@@ -6,6 +6,7 @@ from venmas.engine.modes import with_programs
 from venmas.engine.report import Report
 from venmas.logic import Linear
 from venmas.model.show import number
+from venmas.report.linear import facts
 from venmas.solvers.programs import Programs
 
 Facts = list[tuple[str, str]]
@@ -24,8 +25,6 @@ def figures(report: Report) -> Facts:
         rows.append(("decided by", report.decided_by))
     rows += _counted(report)
     if report.kind == Linear.kind:
-        from venmas.report.linear import facts
-
         rows += facts(report)
     if report.workers > 1:
         rows.append(("workers", str(report.workers)))

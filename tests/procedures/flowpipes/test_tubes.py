@@ -17,8 +17,8 @@ from tests.corpus.smooth import check
 from venmas import verify
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
+from venmas.checker.exact.initial import initial_box
 from venmas.checker.file import check_certificate
-from venmas.checker.flowpipes.tree import initial_box
 from venmas.model import System, absolute, argmax, exp, sin, sqrt, switch, tanh, where
 from venmas.model.evaluation.cuts import Cut, Fineness
 from venmas.model.evaluation.simulate import step_batch

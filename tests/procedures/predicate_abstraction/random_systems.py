@@ -29,7 +29,7 @@ from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
 from venmas.nn import relu_network
 from venmas.procedures.inductive.merge import merged
-from venmas.procedures.inductive.write import closed
+from venmas.procedures.inductive.trees import closed
 from venmas.procedures.predicate_abstraction.cegar import Cegar, ConcretePath
 from venmas.procedures.predicate_abstraction.graph.explore import Explored
 from venmas.procedures.predicate_abstraction.graph.graph import AbstractGraph, abstract

@@ -23,7 +23,7 @@ from venmas.model.evaluation.simulate import successors
 from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
 from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct
-from venmas.procedures.inductive.write import Inductive
+from venmas.procedures.inductive.proof import Inductive
 from venmas.procedures.reachability.cell_grid import CellCounts, Cells
 from venmas.procedures.reachability.cell_mapping import CELL_MAPPING
 from venmas.question import Question, read_property

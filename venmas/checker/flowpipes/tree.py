@@ -18,7 +18,7 @@ from functools import partial
 from itertools import product
 from typing import Annotated
 
-from venmas.checker.exact.cell import Q
+from venmas.checker.exact.initial import Box, initial_box
 from venmas.checker.flowpipes.forms import Form, between
 from venmas.checker.flowpipes.join import spread
 from venmas.checker.flowpipes.state import States
@@ -30,17 +30,13 @@ from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import read_index, read_number
 from venmas.checker.format.rule import Rule, rule
 from venmas.checker.goals.check import Checked
-from venmas.checker.goals.initial import cut_by, declared_cell
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.disturbances import Noise, ahead
 from venmas.model.system.system import System
-from venmas.model.system.variables import Region
 from venmas.nn.network import Semantics
 
 _Looking = Generator[tuple[Formula, States], bool | None, bool]
-Box = tuple[tuple[Fraction, Fraction], ...]
-"""Closed ranges of all variables, in the order of the system."""
 
 BITS = range(40, 257)
 """The unit of values is 2^-bits."""
@@ -130,18 +126,6 @@ class Target:
                         return False
                 return True
         raise TypeError(type(formula))
-
-
-def initial_box(system: System, region: Region) -> Box | None:
-    """A box around an initial set, None where it is empty."""
-    cell = cut_by(declared_cell(system), region)
-    if cell is None:
-        return None
-    return tuple((_fraction(a), _fraction(b)) for a, b in zip(cell.low, cell.high, strict=True))
-
-
-def _fraction(value: Q) -> Fraction:
-    return Fraction(int(value.numerator), int(value.denominator))
 
 
 def halves(box: Box, system: System, variable: int, at: Fraction) -> tuple[Box, Box]:

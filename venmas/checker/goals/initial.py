@@ -11,10 +11,10 @@ does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor
 from typing import TypeVar
 
-from venmas.checker.exact.cell import Cell, Form, Row, Rows, negative, rational
+from venmas.checker.exact.cell import Cell, Form, Row, Rows, rational
+from venmas.checker.exact.initial import cut_by, declared_cell
 from venmas.checker.goals.goals import Goal
 from venmas.checker.goals.paths import Holds, World
 from venmas.logic import Atom, Formula
@@ -52,29 +52,6 @@ def first_goal(system: System, region: Region, target: Formula, semantics: Seman
     }
     unequal = (Holds((), Atom(c)) for c in region if c.relation is Relation.NE)
     return Goal(World(system, cell, start, semantics), (*unequal, Holds((), target)))
-
-
-def declared_cell(system: System) -> Cell | None:
-    """The declared ranges, those of integers rounded inward; None when one is empty."""
-    decls = system.variables.values()
-    low = tuple(rational(ceil(d.lower) if d.integral else d.lower) for d in decls)
-    high = tuple(rational(floor(d.upper) if d.integral else d.upper) for d in decls)
-    if any(a > b for a, b in zip(low, high, strict=True)):
-        return None
-    return Cell(tuple(system.variables), low, high, tuple(d.integral for d in decls))
-
-
-def cut_by(cell: Cell | None, region: Region) -> Cell | None:
-    """The part of a cell where the comparisons of a region hold, ``!=`` left out."""
-    for comparison in region:
-        if cell is None:
-            return None
-        form, relation = cell.form(comparison.expr, {}), comparison.relation
-        if relation in (Relation.GT, Relation.GE, Relation.EQ):
-            cell = cell.cut(form, relation.strict)
-        if cell is not None and relation in (Relation.LT, Relation.LE, Relation.EQ):
-            cell = cell.cut(negative(form), relation.strict)
-    return cell
 
 
 def _project(form: Form, free: Sequence[int], cell: Cell) -> Form:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from venmas.checker.exact.cell import Cell, Form, negative, rational
-from venmas.checker.goals.initial import declared_cell
+from venmas.checker.exact.initial import declared_cell
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top, nnf
 from venmas.logic.linear import Comparison
 from venmas.model.expressions.expr import All, Any, Compare, Condition, Constant, Expr, Sum, Truth, Variable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from venmas.checker.exact.cell import Cell, Form, rational
-from venmas.checker.goals.initial import cut_by
+from venmas.checker.exact.initial import cut_by
 from venmas.checker.goals.paths import World
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.logic.linear import Comparison, LinearExpr, Relation

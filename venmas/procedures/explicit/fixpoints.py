@@ -42,7 +42,7 @@ from venmas.procedures.explicit.paths import Path, path_to, run_path
 from venmas.procedures.explicit.random_runs import random_run
 from venmas.procedures.explicit.states.atoms import AtomRows
 from venmas.procedures.explicit.states.integers import Integers, NotExplicitError
-from venmas.procedures.inductive.write import Inductive
+from venmas.procedures.inductive.proof import Inductive
 from venmas.question import Question
 
 _FEW = 256

@@ -30,7 +30,7 @@ import numpy as np
 from venmas.answer import Answer, Proved, Remaining, Unknown
 from venmas.bounds.rounding import Bools, Floats, Index, float_beside
 from venmas.budget import Budget, BudgetError
-from venmas.checker.flowpipes.tree import initial_box
+from venmas.checker.exact.initial import initial_box
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.system.disturbances import ahead

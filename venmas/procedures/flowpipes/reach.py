@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from venmas.bounds.affine.step import unknown
-from venmas.checker.flowpipes.tree import initial_box
+from venmas.checker.exact.initial import initial_box
 from venmas.logic.linear import LinearExpr
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.expressions.expr import ArgMax, Condition, Expr, Where

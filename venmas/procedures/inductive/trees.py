@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,13 +11,21 @@ from venmas.answer import IncompleteError
 from venmas.checker.exact.cell import Cell, negative, rational
 from venmas.checker.format.cuts import leaves
 from venmas.checker.format.numbers import write_number
+from venmas.checker.format.rule import Rule
 from venmas.checker.inductive.batch import Batch, Index
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.inductive.constraints import Boxes
 from venmas.checker.inductive.exact import Exact
+from venmas.checker.inductive.rules import Safe, Set, Start, Step
 from venmas.checker.inductive.trees import FORM, LEAF
+from venmas.logic import Formula
+from venmas.model.canonical.canonical import shared
+from venmas.model.invariant import Invariant
+from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedures.inductive.cuts import Cut, Cutter
+from venmas.procedures.inductive.merge import merged
+from venmas.question import Question, always
 
 MAX_NODES = 2_000_000
 """Most nodes of all trees of a claim."""
@@ -186,3 +194,30 @@ def _halved(nodes: Sequence[Node], cuts: Sequence[Cut], boxes: Boxes) -> tuple[l
     high[rows, places], low[rows, places] = ends, ends + 1
     halves = Boxes(np.concatenate([boxes.low, low]), np.concatenate([high, boxes.high]))
     return [n.parts[0] for n in nodes] + [n.parts[1] for n in nodes], halves
+
+
+def lines(invariant: Invariant, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+    """A set, and the trees of its claims."""
+    holds, found = always(question).invariant, merged(question.system, invariant)
+    yield Set.of(found)
+    yield from closed(question.system, holds, found, tick, question.semantics)
+
+
+def closed(
+    system: System, holds: Formula, invariant: Invariant, tick: Callable[[], None], semantics: Semantics = "real"
+) -> Iterator[Rule]:
+    """The trees of the claims that a set is inductive and inside `holds`, a formula about one state.
+
+    Raises `IncompleteError`.
+    """
+    claims = Claims(shared(system), holds, invariant)  # as who checks it reads it: equal nodes are told once
+    divider = Divider(claims, tick, semantics)
+    for index, claim in enumerate(claims.starts):
+        root = divider.start(claim)
+        if root.cut is not None:
+            yield Start(index, root.tokens())
+    for word, root in divider.words(claims.unsafe).items():
+        yield Safe(word, root.tokens())
+    for branch, claim in enumerate(claims.steps):
+        for word, root in divider.words(claim).items():
+            yield Step(branch, word, root.tokens())

@@ -27,7 +27,7 @@ from venmas.model.system.system import System
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
-from venmas.procedures.inductive.write import Inductive
+from venmas.procedures.inductive.proof import Inductive
 from venmas.procedures.predicate_abstraction.cegar import Cegar, ConcretePath
 from venmas.procedures.predicate_abstraction.graph.explore import Explored
 from venmas.procedures.predicate_abstraction.graph.graph import condition

@@ -26,7 +26,7 @@ from venmas.model.system.disturbances import at_once, disturbance_of, drawn, noi
 from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct, present
 from venmas.procedures.hybrid.frames import Frame, to_boxes
 from venmas.procedures.hybrid.view import Space
-from venmas.procedures.inductive.write import Inductive
+from venmas.procedures.inductive.proof import Inductive
 from venmas.procedures.reachability.graph.step import advance, classify, ended
 from venmas.question import Question
 

@@ -12,7 +12,8 @@ from itertools import product, takewhile
 from venmas.answer import Answer, IncompleteError, Proved
 from venmas.budget import Budget
 from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED
-from venmas.checker.flowpipes.tree import Choose, Cut, Enclosures, Tube, initial_box
+from venmas.checker.exact.initial import initial_box
+from venmas.checker.flowpipes.tree import Choose, Cut, Enclosures, Tube
 from venmas.checker.forever.rules import Bound, Named
 from venmas.checker.forever.sequents import Scope
 from venmas.checker.format.lines import Line, Lines

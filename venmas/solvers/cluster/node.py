@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
 from venmas._version import __version__
+from venmas.errors import Reason
 from venmas.runtime.identity import code_digest
 
 if TYPE_CHECKING:
@@ -98,7 +99,6 @@ def solve_order(instance: str, order: bytes) -> Reply | None:
     try:
         return _solve(pickle.loads(order), _still_wanted())
     except Exception as error:  # such as no more open files: no fault of the cluster's, which would be tried again
-        from venmas.errors import Reason
         from venmas.solvers.milp.outcome import Unknown
 
         text = f"the worker cannot solve it: {type(error).__name__}: {error}"
@@ -106,7 +106,6 @@ def solve_order(instance: str, order: bytes) -> Reply | None:
 
 
 def _solve(order: Order, wanted: Callable[[], bool]) -> Reply | None:
-    from venmas.errors import Reason
     from venmas.solvers.milp.outcome import Unknown
     from venmas.solvers.workers.mapper import Job, MemoryLimitError
     from venmas.solvers.workers.process import WorkerError

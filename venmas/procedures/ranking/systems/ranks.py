@@ -35,7 +35,7 @@ from venmas.model.expressions.expr import Compare, to_comparison
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
 from venmas.procedure import LinearQuestion
-from venmas.procedures.inductive.write import closed
+from venmas.procedures.inductive.trees import closed
 from venmas.procedures.linear.claim import SystemClaim
 from venmas.procedures.linear.procedure import LinearProcedure
 from venmas.procedures.ranking.systems.invariants import kept
