@@ -10,9 +10,11 @@ import pytest
 
 from tests.in_process import IN_PROCESS, in_process
 from venmas import System, verify
-from venmas.answer import Proved, Unknown
-from venmas.budget import Budget
+from venmas.answer import Answer, Proved, Unknown
+from venmas.bounds import expressions, linear_forms, methods
+from venmas.budget import Budget, BudgetError
 from venmas.checker.file import check_certificate
+from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model import apply_network, clip
 from venmas.nn import relu_network
@@ -181,3 +183,37 @@ def test_numbers_that_were_added_up_in_floats_refute_nothing(mode: str) -> None:
     report = verify(system, "AX y < 0.5", mode=mode, trust="solver", tune=in_process(mode))
     assert not (report.satisfied and report.basis == "bounds")
     assert not verify(system, "AX y < 0.5", mode=mode, trust="exact", timeout=20, tune=in_process(mode)).satisfied
+
+
+@pytest.mark.parametrize("most", [9, 3])
+def test_bounds_that_are_broken_off_come_to_the_same_answer(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Branches that were looked at before a limit was met are not all: here the last one goes up."""
+    calls = at = 0
+
+    def broken() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            raise BudgetError(Budget(), Reason.TIME, "it was broken off")
+
+    def answer() -> Answer:
+        system = System("several")
+        x, y = system.real("x", -10, 10), system.real("y", -10, 10)
+        system.branch("down", x=clip(x - 1, -y, y), y=y)
+        system.branch("up", x=clip(x + 2, -y, y), y=y)
+        system.initial(x >= 0, x <= 1, y >= 7, y <= 8)
+        asked = Bounded(read_formula(system, f"AX^2 x <= {most}"))
+        session = BOUND_PROPAGATION.start(Question(system, asked), Run())
+        while True:
+            with suppress(BudgetError):
+                return session.advance(Budget(60))
+
+    for room in (expressions, linear_forms, methods):
+        monkeypatch.setattr(room, "ask", broken)
+    whole, every = answer(), calls
+    assert isinstance(whole, Proved) == (most == 9) and every > 4
+    for number in range(1, every + 1):
+        calls, at = 0, number
+        assert answer() == whole

@@ -151,13 +151,14 @@ class States(Interpreter):
     def steps(self, row: int) -> tuple[Step, ...]:
         """Possible steps from one state; those of its neighbours are made along with it."""
         if self._moves is None:
-            self._moves = []
+            moves = []
             for index, branch in enumerate(self.system.branches):
                 truth = self.truth(branch.guard)
                 if (truth != 0).any():
                     updates = dict(branch.updates)
                     env = {n: self.value(updates[n]) if n in updates else self.env[n] for n in self.system.variables}
-                    self._moves.append((index, truth, env))
+                    moves.append((index, truth, env))
+            self._moves = moves  # all of them: a limit may have ended the loop before
         width = max(1, CHUNK // max(1, len(self._moves)))
         number = row // width
         if self._chunk[0] != number:

@@ -11,13 +11,14 @@ that what they refute is refuted. Networks are the real functions of their weigh
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 
 from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds import State, States
 from venmas.bounds.reach import Reach
-from venmas.budget import Budget
+from venmas.budget import Budget, limited
 from venmas.errors import Reason
 from venmas.logic import Formula, conjunction
 from venmas.model.evaluation.regions import several_wide
@@ -27,6 +28,9 @@ from venmas.procedures.milp.encoding.encode import bounded_regions, region_formu
 from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.procedures.milp.stream import deep_runs
 from venmas.question import Question
+
+_GROWTH = 4.0
+"""How many times longer than the last one the next step is expected to take, at most."""
 
 
 @dataclass
@@ -67,13 +71,15 @@ class _Session:
         self._budget: Budget
         self._batches: list[States] | None = None
         self._asked: list[tuple[Oracle, State, Formula]] = []
+        self._begun = self._took = self._next = 0.0
+        """When the step that is done began, seconds of the one before, and what the next one is expected to take."""
 
     def advance(self, budget: Budget) -> Answer:
         """Go on to the end."""
-        self._budget, question = budget, self.question
+        self._budget, self._begun, question = budget, 0.0, self.question
         task = Task(question.system, question.target, "monolithic")
         try:
-            with deep_runs(task), np.errstate(over="ignore", invalid="ignore"):
+            with deep_runs(task), np.errstate(over="ignore", invalid="ignore"), limited(budget):
                 if self._batches is None:
                     self._batches = self._begin()
                 while self._asked:
@@ -88,6 +94,17 @@ class _Session:
             return Unknown(Reason.OPEN, str(error) or "the system is nested too deeply")
         return Proved("bounds", may_deadlock=any(batch.found.may_deadlock for batch in self._batches))
 
+    def _tick(self, _: int) -> None:
+        """Before a step, which is lost where its time ends in the middle: it waits for a share that seems enough."""
+        if self._begun:
+            took = monotonic() - self._begun
+            grown = took / self._took if self._took else 1.0
+            self._took, self._next = took, took * min(max(1.0, grown), _GROWTH)
+        self._begun = 0.0
+        self._budget()
+        self._budget.wait_for(self._next)
+        self._begun = monotonic()
+
     def _begin(self) -> list[States]:
         """States of the initial regions: all that are points together, as runs from them may meet."""
         system, target = self.question.system, self.question.target
@@ -98,7 +115,7 @@ class _Session:
         for group in groups:
             states = States.initial(system, [able[i][2] for i in group])
             batches.append(states)
-            oracle = Oracle(Reach(states.members, lambda _: self._budget()))
+            oracle = Oracle(Reach(states.members, self._tick))
             for i, root in zip(group, states.members, strict=True):
                 self._asked.append((oracle, root, conjunction([region_formula(able[i][1]), target])))
         return batches
