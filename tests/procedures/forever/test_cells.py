@@ -14,11 +14,13 @@ from tests.procedures.forever import loops
 from venmas import System, Verdict, verify
 from venmas.answer import Unknown
 from venmas.checker.file import check_certificate
-from venmas.checker.forever.sequents import INIT, Sequent
+from venmas.checker.forever.sequents import INIT, Sequent, normal
+from venmas.checker.levels.labels import ahead
 from venmas.errors import Reason
-from venmas.logic import parse, parse_property
+from venmas.logic import Not, parse, parse_property
 from venmas.model import where
 from venmas.procedures.forever.cells.grid import Cell, Grid, Side, marks
+from venmas.procedures.forever.cells.search import dual
 from venmas.procedures.forever.procedure import ForeverSession
 
 HALF = Fraction(1, 2)
@@ -74,6 +76,16 @@ def test_cells_alone_decide(make, text: str, verdict: Verdict, tmp_path: Path) -
     assert report.verdict is verdict and report.decided_by == "forever", (report.verdict, report.message)
     if report.satisfied:
         check_certificate(tmp_path / "c.gz", make())
+
+
+def test_the_other_side_of_a_part_is_found() -> None:
+    """Cells are cut where neither a part nor its negation has a level: both have to be known by the same formulas."""
+    vocabulary = loops.thermostat().vocabulary
+    for shape in NESTINGS:
+        text = shape.replace("p", "(t <= 18 & t < 17)").replace("q", "(t > 16 & t >= 15 & t <= 20)")
+        asked = parse_property(text, vocabulary).formula
+        one, other = (Sequent.of(INIT, side).formula for side in (asked, Not(asked)))
+        assert {normal(dual(part)) for part in ahead(one)} == set(ahead(other)), text
 
 
 NESTINGS = (

@@ -41,8 +41,10 @@ _STEPS = 8
 _QUESTIONS = 4
 """Of the first round: seconds of a question, and steps of the longest window; and of each round: how many questions may
 take so long, for the property and for its negation."""
-_LASSOS = 0.5
+_LASSOS = 0.2
 """Seconds for lassos in the first round."""
+_SOON = 0.5
+"""Seconds for derivations before cells in each round: what is derived soon has a bound for all runs."""
 
 Work = Callable[[Budget], Answer]
 
@@ -113,15 +115,16 @@ class ForeverSession:
 
     def _works(self) -> tuple[tuple[float, Work], ...]:
         """Works of a round, and their shares of time: cells early where they are few, late where a step is smooth."""
-        system = self.question.system
-        lasso = (_LASSOS * 4.0**self._round / self._asking.seconds, self._lasso)
+        system, asking = self.question.system, self._asking
+        lasso = (_LASSOS * 4.0**self._round / asking.seconds, self._lasso)
         derived, stays = (_QUESTIONS, self._satisfied), (_QUESTIONS, self._violated)
         cells = (ON_CELLS, self._on_cells)
         if system.smooth:
             return lasso, derived, stays, cells
         if dimension(system) > FEW_REALS:  # cells are slow
             return lasso, (2 * _QUESTIONS, self._satisfied), stays, cells
-        return lasso, (2, self._satisfied), cells, derived, stays  # what is derived soon has a bound for all runs
+        longer = (ON_CELLS * max(1, _SETTLING / asking.seconds), self._on_cells)
+        return lasso, (_SOON / asking.seconds, self._satisfied), longer, derived, stays
 
     def _satisfied(self, budget: Budget) -> Answer:
         system, asking = self.question.system, self._asking

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import Budget
 from venmas.checker.forever.cells import Cells
-from venmas.checker.forever.sequents import INIT, Scope, Sequent
+from venmas.checker.forever.sequents import INIT, Scope, Sequent, normal
 from venmas.checker.levels.labels import ahead
 from venmas.logic import (
     AX,
@@ -89,6 +89,7 @@ class CellSearch:
             raise UnsuitableError(f"cells are for at most {MOST_REALS} real variables")
         self._graph = Graph(self.system, [side.core for side in self._sides])
         self._failed: dict[Formula, set[int]] = {}
+        self._stated: tuple[Cells, list[Sequent]] | None = None
 
     def search(self, budget: Budget) -> Derivation | tuple[Point, Derivation] | None:
         """A derivation of the property; an initial state and one of the negation; None where no cell is left to cut."""
@@ -153,10 +154,11 @@ class CellSearch:
         steps = tuple(tuple(number[t] for t in sorted(leads[c]) if t in number) for c in cells)
         begin = tuple(number[int(cell)] for cell in first)
         line = Cells((), INIT, side.text, tuple(names), rows, steps, begin)
-        needs = line.needs(Scope.of(self.system, {name: asking.sets[name] for name in names}))
+        if self._stated is None or self._stated[0] != line:  # else its claims are asked on
+            self._stated = line, line.needs(Scope.of(self.system, {name: asking.sets[name] for name in names}))
         proved: list[Derivation] = []
         failed: set[int] = set()
-        for place, need in enumerate(needs):
+        for place, need in enumerate(self._stated[1]):
             budget()
             shown = asking.claim(need.start, need.formula, budget, initial)
             if shown is not None:
@@ -232,7 +234,7 @@ class CellSearch:
     def _open(self, holds: Levels, fails: Levels, reached: Bools) -> list[int]:
         """Cells to cut: those in which the innermost part is open that is so anywhere, and choices mostly."""
         for part in ahead(self._sides[0].core):
-            other = fails.get(dual(part))
+            other = fails.get(normal(dual(part)))
             if other is None:
                 continue
             left = reached & (holds[part] == 0) & (other == 0) & self._graph.present

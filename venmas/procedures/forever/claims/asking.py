@@ -68,19 +68,21 @@ class Asking:
         self.samples = Samples(system)
         self._still = constants(system)
         self._known: dict[tuple[System, str, Formula], Derivation | None] = {}
-        self._texts: dict[Formula, str] = {}
+        self._names: dict[Formula, str] = {}
 
     def named(self, states: Formula) -> str:
         """The name of a set, a new one where it has none; it is kept as it is read again from its text."""
-        states = parse(to_text(states), self.system.vocabulary)
-        for name, known in self.sets.items():
-            if known is states:
-                return name
+        if states in self._names:
+            return self._names[states]
+        read = parse(to_text(states), self.system.vocabulary)
+        if read in self._names:
+            return self._names.setdefault(states, self._names[read])
         taken = {*self.system.vocabulary.names, *self.system.vocabulary.others, *self.sets}
         number = len(self.sets) + 1
         while f"S{number}" in taken:
             number += 1
-        self.sets[f"S{number}"] = states
+        self.sets[f"S{number}"] = read
+        self._names[states] = self._names[read] = f"S{number}"
         self.figures.sets += 1
         return f"S{number}"
 
