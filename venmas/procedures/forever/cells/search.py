@@ -13,9 +13,10 @@ decided there. (Three-valued abstraction: Bruns, Godefroid, CAV 1999; Shoham, Gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,7 @@ class CellSearch:
             raise UnsuitableError(f"cells are for at most {MOST_REALS} real variables")
         self._graph = Graph(self.system, [side.core for side in self._sides])
         self._failed: dict[Formula, set[int]] = {}
-        self._stated: tuple[Cells, list[Sequent]] | None = None
+        self._stated: tuple[Cells, Callable[[int], Sequent]] | None = None
 
     def search(self, budget: Budget) -> Derivation | tuple[Point, Derivation] | None:
         """A derivation of the property; an initial state and one of the negation; None where no cell is left to cut."""
@@ -155,12 +156,14 @@ class CellSearch:
         begin = tuple(number[int(cell)] for cell in first)
         line = Cells((), INIT, side.text, tuple(names), rows, steps, begin)
         if self._stated is None or self._stated[0] != line:  # else its claims are asked on
-            self._stated = line, line.needs(Scope.of(self.system, {name: asking.sets[name] for name in names}))
+            scope = Scope.of(self.system, {name: asking.sets[name] for name in names})
+            self._stated = line, cache(line.premises(scope))
         proved: list[Derivation] = []
         failed: set[int] = set()
-        for place, need in enumerate(self._stated[1]):
+        for place in range(len(names) + 1):
             budget()
-            shown = asking.claim(need.start, need.formula, budget, initial)
+            need = self._stated[1](place)
+            shown = asking.claim(need.start, need.formula, budget, initial, core=True)
             if shown is not None:
                 proved.append(shown)
                 continue
