@@ -56,6 +56,8 @@ FEW_REALS = 2
 """Real variables up to which cells come before derivations."""
 ON_CELLS = 3
 """The time of how many questions cells have in a round: they are done soon where they do at all."""
+MANY = 1000
+"""Cells that are as many as are worth their claims in a first round."""
 _POINTS = 3
 """Initial cells in which the negation is tried to be proved."""
 _FAILED = 8
@@ -92,14 +94,19 @@ class CellSearch:
         self._failed: dict[Formula, set[int]] = {}
         self._stated: tuple[Cells, Callable[[int], Sequent]] | None = None
 
-    def search(self, budget: Budget) -> Derivation | tuple[Point, Derivation] | None:
-        """A derivation of the property; an initial state and one of the negation; None where no cell is left to cut."""
+    def search(self, budget: Budget, most: int) -> Derivation | tuple[Point, Derivation] | None:
+        """A derivation of the property; an initial state and one of the negation.
+
+        None where no cell is left to cut, or runs reach more cells than `most`.
+        """
         graph = self._graph
         while True:
             budget()
             first = self._initial()
             reached = graph.expand(first)
             self._asking.figures.cells = int(reached.sum())
+            if reached.sum() > most:
+                return None
             holds, fails = (graph.levels(side.core, self._failed) for side in self._sides)
             cut: set[int] = set()
             if (holds[self._sides[0].core][first] > 0).all():
