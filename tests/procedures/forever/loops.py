@@ -120,14 +120,14 @@ def drawn_to_parameter() -> System:
     return system
 
 
-def patrol(slack: int = 0) -> System:
+def patrol(slack: int = 0, noise: Fraction = Fraction(0)) -> System:
     """A walk between two regions with a heading, by a network; with slack it stops before the right one, for ever."""
     outputs = [[-5, 5, 0], [0, 0, slack], [5, -5, 0]]
     network = relu_network([[[0, 1], [0, -1], [1, 0]], outputs], [[0, 0, -HALF * 13], [0, 0, 0]], name="walk")
     system = System("patrol")
     x, heading = system.real("x", -2, 12), system.real("heading", -1, 1)
     action = system.agent(argmax(apply_network(network, (x, heading))), name="go")
-    moved = x + switch(action, {0: -1, 1: 0, 2: 1})
+    moved = x + switch(action, {0: -1, 1: 0, 2: 1}) + (system.disturbance("w", -noise, noise) if noise else 0)
     system.branch("step", x=moved, heading=where(moved <= 1, 1, where(moved >= 9, -1, heading)))
     system.initial(x >= 4, x <= 6, heading == 1)
     system.proposition("left", x <= 2)

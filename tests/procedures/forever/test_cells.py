@@ -10,15 +10,20 @@ from random import Random
 import pytest
 
 from tests.checker.test_forever_rules import STATES, Graph, evaluate
+from tests.corpus.random_parts import formula, linear_atom, quarters
 from tests.procedures.forever import loops
 from venmas import System, Verdict, verify
 from venmas.answer import Unknown
 from venmas.checker.file import check_certificate
-from venmas.checker.forever.sequents import INIT, Sequent
+from venmas.checker.forever.sequents import INIT, Sequent, normal
+from venmas.checker.levels.labels import ahead
 from venmas.errors import Reason
-from venmas.logic import parse, parse_property
+from venmas.logic import Not, parse, parse_property
+from venmas.logic.printing import to_text
 from venmas.model import where
 from venmas.procedures.forever.cells.grid import Cell, Grid, Side, marks
+from venmas.procedures.forever.cells.search import dual
+from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.procedure import ForeverSession
 
 HALF = Fraction(1, 2)
@@ -74,6 +79,27 @@ def test_cells_alone_decide(make, text: str, verdict: Verdict, tmp_path: Path) -
     assert report.verdict is verdict and report.decided_by == "forever", (report.verdict, report.message)
     if report.satisfied:
         check_certificate(tmp_path / "c.gz", make())
+
+
+def test_the_other_side_of_a_part_is_found() -> None:
+    """Cells are cut where neither a part nor its negation has a level: both have to be known by the same formulas."""
+    vocabulary = loops.thermostat().vocabulary
+    for shape in NESTINGS:
+        text = shape.replace("p", "(t <= 18 & t < 17)").replace("q", "(t > 16 & t >= 15 & t <= 20)")
+        asked = parse_property(text, vocabulary).formula
+        one, other = (Sequent.of(INIT, side).formula for side in (asked, Not(asked)))
+        assert {normal(dual(part)) for part in ahead(one)} == set(ahead(other)), text
+
+
+def test_claims_are_read_as_from_their_text() -> None:
+    rng, system = Random(3), loops.tank()
+    asking = Asking(system, lambda *_: Unknown(Reason.OPEN, ""), "real")
+    names = tuple(system.variables)
+    for _ in range(300):
+        made = formula(rng, lambda r: linear_atom(r, names, quarters), rng.choice((0, 1, 2, 3)), rng.randint(1, 7))
+        core = Sequent.of(INIT, made).formula
+        for one in (made, core):
+            assert asking.read(one) is parse(to_text(one), system.vocabulary), to_text(one)
 
 
 NESTINGS = (

@@ -15,12 +15,13 @@ from venmas import System, verify
 from venmas.answer import Unknown
 from venmas.checker.file import check_certificate
 from venmas.checker.forever.check import stays
-from venmas.checker.forever.sequents import Scope, Sequent, filled
+from venmas.checker.forever.sequents import INIT, Scope, Sequent, filled
 from venmas.errors import Reason
-from venmas.logic import FALSE, TRUE, fixpoints, parse
+from venmas.logic import FALSE, TRUE, Not, fixpoints, parse, parse_property
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedures.forever.claims.asking import Asking
+from venmas.procedures.forever.derive import positive
 from venmas.procedures.forever.lassos import solve
 from venmas.procedures.forever.reached import returning
 from venmas.question import read_property
@@ -171,3 +172,12 @@ def test_sets_of_reach_sets_hold_their_images() -> None:
     found = list(returning(system, lambda: None))
     assert found and all(one.period > 8 for one in found)
     assert not list(returning(loops.line("escape", 2, Fraction(1, 100), 1), lambda: None))
+
+
+@pytest.mark.parametrize("text", ["low <-> AG EF high", "!(low <-> AG EF high)", "AG (AF low <-> !AX high)"])
+def test_what_is_derived_is_what_is_claimed(text: str) -> None:
+    """The checker compares core forms: without negations above operators, a formula has the same one."""
+    asked = parse_property(text, loops.thermostat().vocabulary).formula
+    for negate, said in ((False, asked), (True, Not(asked))):
+        made = positive(asked, negate)
+        assert made is not None and Sequent.of(INIT, made) == Sequent.of(INIT, said)

@@ -64,6 +64,7 @@ SATISFIED: list[tuple[Callable[[], System], str]] = [
     (half, "F G x <= 0.001"),
     (valve, "G F x >= 4"),
     (loops.patrol, "G F left & G F right"),
+    (lambda: loops.patrol(noise=Fraction(1, 10)), "G F left & G F right"),
     (lambda: loops.thermostat(HALF), "F G warm"),
     (loops.smooth, "G F near"),
     (loops.smooth, "F G near"),

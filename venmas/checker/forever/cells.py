@@ -78,10 +78,20 @@ class Cells(Derived):
     first: Annotated[tuple[Count, ...], Limit(most=_MOST)]
 
     def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
+        need = self.premises(scope)
+        return [need(place) for place in range(len(self.sets) + 1)]
+
+    def premises(self, scope: Scope) -> Callable[[int], Sequent]:
+        """What is needed, by its place: of `start` first, then of each set."""
         core = self.shows(scope).formula
         graph = _Graph(self, [scope.states(name) for name in self.sets], ahead(core))
-        begins = Sequent.of(self.start, graph.put(core, lambda node: graph.union(node, self.first)))
-        return [begins, *(Sequent.of(name, graph.claim(i)) for i, name in enumerate(self.sets))]
+
+        def need(place: int) -> Sequent:
+            if place:
+                return Sequent.of(self.sets[place - 1], graph.claim(place - 1))
+            return Sequent.of(self.start, graph.put(core, lambda node: graph.union(node, self.first)))
+
+        return need
 
     def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, scope.read(self.holds))

@@ -325,7 +325,8 @@ def positive(formula: Formula, negate: bool = False) -> Formula | None:
         case Implies(left, right):
             return positive(Or((Not(left), right)), negate)
         case Iff(left, right):
-            return positive(And((Or((Not(left), right)), Or((left, Not(right))))), negate)
+            one = left if negate else Not(left)  # written as core forms write it: what is shown is compared by these
+            return positive(Or((And((Not(one), right)), And((one, Not(right))))))
         case Until() if negate and formula.end is None:
             return None
     parts = [positive(child, negate) for child in formula.children]

@@ -24,7 +24,7 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
-from venmas.procedures.forever.cells.search import FEW_REALS, ON_CELLS, CellSearch, dimension
+from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import Derivation, DerivationProof, basis
 from venmas.procedures.forever.claims.stays import stay
@@ -41,8 +41,10 @@ _STEPS = 8
 _QUESTIONS = 4
 """Of the first round: seconds of a question, and steps of the longest window; and of each round: how many questions may
 take so long, for the property and for its negation."""
-_LASSOS = 0.5
+_LASSOS = 0.2
 """Seconds for lassos in the first round."""
+_SOON = 0.5
+"""Seconds for derivations before cells in each round: what is derived soon has a bound for all runs."""
 
 Work = Callable[[Budget], Answer]
 
@@ -113,15 +115,16 @@ class ForeverSession:
 
     def _works(self) -> tuple[tuple[float, Work], ...]:
         """Works of a round, and their shares of time: cells early where they are few, late where a step is smooth."""
-        system = self.question.system
-        lasso = (_LASSOS * 4.0**self._round / self._asking.seconds, self._lasso)
+        system, asking = self.question.system, self._asking
+        lasso = (_LASSOS * 4.0**self._round / asking.seconds, self._lasso)
         derived, stays = (_QUESTIONS, self._satisfied), (_QUESTIONS, self._violated)
         cells = (ON_CELLS, self._on_cells)
         if system.smooth:
             return lasso, derived, stays, cells
         if dimension(system) > FEW_REALS:  # cells are slow
             return lasso, (2 * _QUESTIONS, self._satisfied), stays, cells
-        return lasso, (2, self._satisfied), cells, derived, stays  # what is derived soon has a bound for all runs
+        longer = (ON_CELLS * max(1, _SETTLING / asking.seconds), self._on_cells)
+        return lasso, (_SOON / asking.seconds, self._satisfied), longer, derived, stays
 
     def _satisfied(self, budget: Budget) -> Answer:
         system, asking = self.question.system, self._asking
@@ -145,7 +148,7 @@ class ForeverSession:
         with suppress(UnsuitableError, OverflowError, ModelError), limited(budget):
             if self._cells is None:
                 self._cells = CellSearch(asking, self.question.asked.formula)
-            answer = self._cells.search(budget)
+            answer = self._cells.search(budget, MANY * 4**self._round)
             if isinstance(answer, tuple):
                 witness = stay(*answer, asking, budget) if self.question.semantics == "real" else None
                 return Unknown(Reason.OPEN, "") if witness is None else Violated(witness)

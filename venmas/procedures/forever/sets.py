@@ -63,6 +63,26 @@ class NoisyRuns(Runs):
         return self.holds(self._keep, states)
 
 
+class _Known:
+    """Sets that are found one by one, each once. find: begins anew where the time was over on the way."""
+
+    def __init__(self, find: Callable[[], Iterator[Set]]) -> None:
+        self._find, self._known, self._more = find, list[Set](), find()
+
+    def all(self) -> Iterator[Set]:
+        """All of them."""
+        for number in count():
+            if number == len(self._known):
+                try:
+                    self._known.append(next(self._more))
+                except StopIteration:
+                    return
+                except BudgetError:
+                    self._known, self._more = [], self._find()
+                    raise
+            yield self._known[number]
+
+
 class Sets:
     """The sets that are tried for a system, found once and named. given: by the user; formula: that is asked about."""
 
@@ -70,39 +90,40 @@ class Sets:
         self, asking: Asking, initial: System, given: Formula | None, formula: Formula, tick: Callable[[], None]
     ) -> None:
         self._asking, self._initial, self._given, self._formula, self._tick = asking, initial, given, formula, tick
-        self._known: list[Set] = []
         self._boxes: dict[str, Settled] = {}
         """Sets round the point where runs settle, by name, the ones that are entered soonest first."""
-        self._more = self._find()
-        self._kept: dict[Formula, list[Set]] = {}
+        self._closed = _Known(self._find)
+        self._kept: dict[Formula, _Known] = {}
+        self._boxed: dict[Formula, list[tuple[Set, Box]]] = {}
         if initial is asking.system and self._runs is not None:
             asking.samples.begin(self._runs)
 
     def closed(self) -> Iterator[Set]:
         """Sets that may close."""
-        for number in count():
-            if number == len(self._known):
-                try:
-                    self._known.append(next(self._more))
-                except StopIteration:
-                    return
-                except BudgetError:  # it begins anew
-                    self._known, self._more = [], self._find()
-                    raise
-            yield self._known[number]
+        return self._closed.all()
 
     def kept(self, holds: Formula) -> Iterator[Set]:
         """Sets in which a run may stay where a formula holds."""
         if holds not in self._kept:
-            state = holds if not is_temporal(holds) else TRUE
-            tried = [state] if state is not TRUE else []
-            for one, hull in self._sampled(state):
-                if self._asking.system.smooth:  # an enclosure tells nothing of a face itself
-                    tried.append(conjunction([one.states, inner(nnf(state), hull)]))
-                tried.append(conjunction([one.states, state]))
-            tried += [conjunction([one.states, state]) for one in self.closed()]
-            self._kept[holds] = [self._named(states, 0, 1) for states in dict.fromkeys(tried)]
-        yield from self._kept[holds]
+            self._kept[holds] = _Known(lambda: self._staying(holds))
+        return self._kept[holds].all()
+
+    def _staying(self, holds: Formula) -> Iterator[Set]:
+        state = holds if not is_temporal(holds) else TRUE
+        seen: set[Formula] = set()
+        for states in chain([state] if state is not TRUE else [], self._within(state)):
+            if states not in seen:
+                seen.add(states)
+                yield self._named(states, 0, 1)
+
+    def _within(self, state: Formula) -> Iterator[Formula]:
+        """Parts of a set of states, round late states of runs in it, and of sets that may close."""
+        for one, hull in self._sampled(state):
+            if self._asking.system.smooth:  # an enclosure tells nothing of a face itself
+                yield conjunction([one.states, inner(nnf(state), hull)])
+            yield conjunction([one.states, state])
+        for one in self.closed():
+            yield conjunction([one.states, state])
 
     def _find(self) -> Iterator[Set]:
         if self._given is not None:
@@ -179,6 +200,11 @@ class Sets:
 
     def _sampled(self, keep: Formula) -> list[tuple[Set, Box]]:
         """Sets round late states, each with a box that holds it."""
+        if keep not in self._boxed:
+            self._boxed[keep] = self._boxes_of(keep)
+        return self._boxed[keep]
+
+    def _boxes_of(self, keep: Formula) -> list[tuple[Set, Box]]:
         if self._initial.initial_condition is not TRUE or self._asking.system.initial_condition is not TRUE:
             return []
         runs = NoisyRuns(self._initial, keep=keep)

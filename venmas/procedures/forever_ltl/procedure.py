@@ -32,7 +32,7 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.tree import Witness
 from venmas.procedure import LinearQuestion, Run
-from venmas.procedures.forever.cells.search import FEW_REALS, ON_CELLS, CellSearch, dimension
+from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import Derivation, basis
 from venmas.procedures.forever.claims.stays import stay
@@ -133,7 +133,7 @@ class ForeverLtlSession:
         with suppress(UnsuitableError, OverflowError, ModelError), limited(budget):
             if self._cells is None:
                 self._cells = CellSearch(asking, formula, negation)
-            answer = self._cells.search(budget)
+            answer = self._cells.search(budget, round(MANY * asking.seconds))
             if isinstance(answer, tuple):
                 witness = None if negation is None else stay(*answer, asking, budget)
                 return "" if witness is None else Violated(witness)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _RUNS, _STEPS = 64, 128
 _CORNERS = 4
 """Disturbances up to which all their ends are combined."""
+_BESIDE = 1e-9
+"""Part of the way between two samples by which states keep off the point at which a comparison changes."""
 _CHUNK = 1024
 
 
@@ -134,6 +136,12 @@ class Sampler:
         state.update({n: self._noise[choice, i] for i, n in enumerate(self.system.disturbances)})
         with np.errstate(all="ignore"):
             at = Batch(state)
+            first_, second, along = self._crossings(at, count, count // len(cells))
+            if len(along):  # states where choices change are far from all others, for what one choice leads to
+                state = {n: np.concatenate([v, v[first_] + along * (v[second] - v[first_])]) for n, v in state.items()}
+                other = np.where(choice[first_] == choice[second], choice[first_], noise)  # of noise that none asks for
+                rows, choice = np.concatenate([rows, rows[first_]]), np.concatenate([choice, other])
+                at = Batch(state)
             signs = [at.truth(n) if isinstance(n, Compare) else at.value(n) for n in self._nodes]
             columns = np.stack([np.zeros(len(rows)), *signs], 1).astype(float)
             parts, stuck = [self.none()], np.ones(len(rows), bool)
@@ -146,6 +154,31 @@ class Sampler:
         ends = np.zeros(len(cells), bool)
         ends[rows[stuck]] = True
         return joined(parts), ends
+
+    def _crossings(self, at: Batch, count: int, points: int) -> tuple[Ints, Ints, Floats]:
+        """Pairs of samples between which a comparison changes, and where, as parts of the way from one to the other.
+
+        count: of samples for one value of noise; points: of samples of a cell.
+        """
+        reals, noise = len(self.reals), len(self._noise)
+        place = np.arange(points).reshape([round(points ** (1 / reals))] * reals)
+        starts = np.arange(0, count * noise, points)[:, None]
+        pairs = [np.moveaxis(place, axis, 0) for axis in range(reals)]
+        ends = [(starts + p[:-1].ravel(), starts + p[1:].ravel()) for p in pairs]
+        blocks = combinations(range(noise), 2) if len(self.system.disturbances) == 1 else ()
+        ends += [(np.arange(count) + a * count, np.arange(count) + b * count) for a, b in blocks]
+        first, second = (np.concatenate([e[i].ravel() for e in ends]) for i in (0, 1))
+        found: list[tuple[Ints, Ints, Floats]] = [(first[:0], second[:0], np.zeros(0))]
+        for node in self._nodes:
+            if isinstance(node, Compare):
+                truth, value = at.truth(node), np.asarray(at.value(node.expr), float)
+                if np.shape(truth) != (count * noise,) or value.shape != truth.shape:
+                    continue  # the same in all states
+                at_ = np.flatnonzero(truth[first] != truth[second])
+                one, other = first[at_], second[at_]
+                part = value[one] / (value[one] - value[other])
+                found += [(one, other, np.clip(part + side, 0, 1)) for side in (-_BESIDE, 0.0, _BESIDE)]
+        return tuple(np.concatenate([f[i] for f in found]) for i in (0, 1, 2))  # type: ignore[return-value]
 
     def none(self) -> Groups:
         """No groups."""

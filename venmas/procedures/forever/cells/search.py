@@ -13,9 +13,10 @@ decided there. (Three-valued abstraction: Bruns, Godefroid, CAV 1999; Shoham, Gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import Budget
 from venmas.checker.forever.cells import Cells
-from venmas.checker.forever.sequents import INIT, Scope, Sequent
+from venmas.checker.forever.sequents import INIT, Scope, Sequent, normal
 from venmas.checker.levels.labels import ahead
 from venmas.logic import (
     AX,
@@ -55,6 +56,8 @@ FEW_REALS = 2
 """Real variables up to which cells come before derivations."""
 ON_CELLS = 3
 """The time of how many questions cells have in a round: they are done soon where they do at all."""
+MANY = 1000
+"""Cells that are as many as are worth their claims in a first round."""
 _POINTS = 3
 """Initial cells in which the negation is tried to be proved."""
 _FAILED = 8
@@ -89,15 +92,21 @@ class CellSearch:
             raise UnsuitableError(f"cells are for at most {MOST_REALS} real variables")
         self._graph = Graph(self.system, [side.core for side in self._sides])
         self._failed: dict[Formula, set[int]] = {}
+        self._stated: tuple[Cells, Callable[[int], Sequent]] | None = None
 
-    def search(self, budget: Budget) -> Derivation | tuple[Point, Derivation] | None:
-        """A derivation of the property; an initial state and one of the negation; None where no cell is left to cut."""
+    def search(self, budget: Budget, most: int) -> Derivation | tuple[Point, Derivation] | None:
+        """A derivation of the property; an initial state and one of the negation.
+
+        None where no cell is left to cut, or runs reach more cells than `most`.
+        """
         graph = self._graph
         while True:
             budget()
             first = self._initial()
             reached = graph.expand(first)
             self._asking.figures.cells = int(reached.sum())
+            if reached.sum() > most:
+                return None
             holds, fails = (graph.levels(side.core, self._failed) for side in self._sides)
             cut: set[int] = set()
             if (holds[self._sides[0].core][first] > 0).all():
@@ -153,12 +162,15 @@ class CellSearch:
         steps = tuple(tuple(number[t] for t in sorted(leads[c]) if t in number) for c in cells)
         begin = tuple(number[int(cell)] for cell in first)
         line = Cells((), INIT, side.text, tuple(names), rows, steps, begin)
-        needs = line.needs(Scope.of(self.system, {name: asking.sets[name] for name in names}))
+        if self._stated is None or self._stated[0] != line:  # else its claims are asked on
+            scope = Scope.of(self.system, {name: asking.sets[name] for name in names})
+            self._stated = line, cache(line.premises(scope))
         proved: list[Derivation] = []
         failed: set[int] = set()
-        for place, need in enumerate(needs):
+        for place in range(len(names) + 1):
             budget()
-            shown = asking.claim(need.start, need.formula, budget, initial)
+            need = self._stated[1](place)
+            shown = asking.claim(need.start, need.formula, budget, initial, core=True)
             if shown is not None:
                 proved.append(shown)
                 continue
@@ -232,7 +244,7 @@ class CellSearch:
     def _open(self, holds: Levels, fails: Levels, reached: Bools) -> list[int]:
         """Cells to cut: those in which the innermost part is open that is so anywhere, and choices mostly."""
         for part in ahead(self._sides[0].core):
-            other = fails.get(dual(part))
+            other = fails.get(normal(dual(part)))
             if other is None:
                 continue
             left = reached & (holds[part] == 0) & (other == 0) & self._graph.present

@@ -11,7 +11,8 @@ from venmas.budget import Budget
 from venmas.checker.forever.rules import Both, Constant
 from venmas.checker.forever.sequents import HERE, INIT, Sequent, constants, existential
 from venmas.errors import FormulaError, ModelError, Reason
-from venmas.logic import TRUE, And, Bounded, Formula, parse
+from venmas.logic import TRUE, And, Atom, Bounded, Formula, parse, subformulas
+from venmas.logic.formula import replaced
 from venmas.logic.printing import to_text
 from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
 from venmas.model.system.system import System
@@ -68,26 +69,39 @@ class Asking:
         self.samples = Samples(system)
         self._still = constants(system)
         self._known: dict[tuple[System, str, Formula], Derivation | None] = {}
-        self._texts: dict[Formula, str] = {}
+        self._names: dict[Formula, str] = {}
+        self._atoms: dict[Formula, Formula] = {}
+
+    def read(self, formula: Formula) -> Formula:
+        """The formula as it is read again from its text, where atoms alone may become others."""
+        for node in subformulas(formula):
+            if isinstance(node, Atom) and node not in self._atoms:
+                self._atoms[node] = parse(to_text(node), self.system.vocabulary)
+        others = {atom: other for atom, other in self._atoms.items() if other is not atom}
+        return replaced(formula, others) if others else formula
 
     def named(self, states: Formula) -> str:
         """The name of a set, a new one where it has none; it is kept as it is read again from its text."""
-        states = parse(to_text(states), self.system.vocabulary)
-        for name, known in self.sets.items():
-            if known is states:
-                return name
+        if states in self._names:
+            return self._names[states]
+        read = self.read(states)
+        if read in self._names:
+            return self._names.setdefault(states, self._names[read])
         taken = {*self.system.vocabulary.names, *self.system.vocabulary.others, *self.sets}
         number = len(self.sets) + 1
         while f"S{number}" in taken:
             number += 1
-        self.sets[f"S{number}"] = states
+        self.sets[f"S{number}"] = read
+        self._names[states] = self._names[read] = f"S{number}"
         self.figures.sets += 1
         return f"S{number}"
 
-    def claim(self, start: str, formula: Formula, budget: Budget, initial: System) -> Derivation | None:
+    def claim(
+        self, start: str, formula: Formula, budget: Budget, initial: System, core: bool = False
+    ) -> Derivation | None:
         """The claim that every state of a set satisfies a bounded formula; None where it is not known to hold.
 
-        initial: the system with the states that `INIT` means.
+        initial: the system with the states that `INIT` means. core: is it that of a sequent already?
         """
         system = initial if start == INIT else self.system
         if system.disturbances and isinstance(formula, And):  # noise is chosen for parts of it
@@ -96,7 +110,7 @@ class Asking:
             if len(shown) < len(parts):
                 return None
             return Inferred(Both((), start, tuple(map(to_text, formula.operands))), tuple(shown))
-        key = system, start, Sequent.of(start, formula).formula
+        key = system, start, formula if core else Sequent.of(start, formula).formula
         if key not in self._known:
             if self.refuted(start, key[-1], initial):
                 return None
@@ -131,7 +145,7 @@ class Asking:
             if start != INIT:
                 system = self.system.starting(self.sets[start])
             text = to_text(formula)
-            formula = parse(text, self.system.vocabulary)
+            formula = self.read(formula)
             if system.disturbances and existential(formula) and formula.depth:
                 return self._chosen(start, text, formula, budget, system)
             drawn, chosen = chosen_for(system, Bounded(formula))
