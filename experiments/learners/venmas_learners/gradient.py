@@ -107,7 +107,8 @@ def _integers(
     for places in _SCALES:
         ranks = {state: trainer.dense(state, places) for state in goal.states}
         if _right(ranks, samples, goal):
-            return pool_of(goal.circuit, simpler(ranks, lambda tried: _right(tried, samples, goal)))
+            widths = [goal.circuit.width(node) for node in goal.circuit.registers]
+            return pool_of(goal.circuit, simpler(ranks, lambda tried: _right(tried, samples, goal), widths))
     return None
 
 

@@ -6,7 +6,7 @@ as one with 1 or a power of two. A rank that is too coarse fails its proof, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 from typing import Any
@@ -22,14 +22,14 @@ _PASSES = 2
 """What is rounded in the first one lets more be left out."""
 
 
-def simpler(ranks: Ranks, right: Right) -> Ranks:
-    """Ranks that are right as well, with few and small weights. right: as `ranks` is."""
+def simpler(ranks: Ranks, right: Right, widths: Sequence[int]) -> Ranks:
+    """Ranks that are right as well, with few and small weights. right: as `ranks` is. widths: of the registers."""
     found = ranks
     for _ in range(_PASSES):
         for state in ranks:
             for part in found[state].parts():
                 found = _first(found, state, iter((found[state].without(part),)), right)
-            found = {**found, state: _upright(_living(found[state]))}
+            found = {**found, state: _upright(_living(found[state]), widths)}
             for depth, layer in enumerate(found[state].layers):
                 for unit in range(len(layer.biases)):
                     found = _first(found, state, _divided(found[state], depth, unit), right)
@@ -73,11 +73,15 @@ def _living(rank: Dense) -> Dense:
     return Dense(tuple(layers), weights, constant)
 
 
-def _upright(rank: Dense) -> Dense:
-    """The same with units that rise: clamp(z; 0, top) = top - clamp(top - z; 0, top)."""
+def _upright(rank: Dense, widths: Sequence[int]) -> Dense:
+    """The same with units that rise with most bits: clamp(z; 0, top) = top - clamp(top - z; 0, top).
+
+    A counter that goes up by one has then a rank that is no sum with its complement, which SAT solvers find hard.
+    """
     for depth in range(len(rank.layers)):
         layer = rank.layers[depth]
-        turned = layer.weights.sum(1) < 0
+        bits = [int(top).bit_length() for top in rank.layers[depth - 1].tops] if depth else widths
+        turned = np.sign(layer.weights) @ bits < 0
         sign, moved = np.where(turned, -1, 1), np.where(turned, layer.tops, 0)
         layers = list(rank.layers)
         layers[depth] = Layer(sign[:, None] * layer.weights, moved + sign * layer.biases, layer.tops)
