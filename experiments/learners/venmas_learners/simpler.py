@@ -39,6 +39,8 @@ def simpler(ranks: Ranks, right: Right, widths: Sequence[int]) -> Ranks:
                 for name in ("weights", "biases", "tops"):
                     for place in map(tuple, np.argwhere(getattr(layer, name) != 0).tolist()):
                         found = _first(found, state, _rounded(found[state], depth, name, place), right)
+            for at in range(len(found[state].weights)):
+                found = _first(found, state, _less(found[state], at), right)
     return found
 
 
@@ -127,17 +129,31 @@ def _coarser(ranks: Ranks, right: Right) -> Ranks:
 
 
 def _rounded(rank: Dense, depth: int, name: str, place: tuple[int, ...]) -> Iterator[Dense]:
-    """A number of a layer with ever more binary digits."""
+    """A number of a layer: weights from 1 up, others with ever more binary digits."""
     layer = rank.layers[depth]
     numbers: Words = getattr(layer, name)
     value = int(numbers[place])
-    for places in range(abs(value).bit_length() + 1, 0, -1):
-        if (near := _over(value, 1 << places) << places) != value:
+    near = [_over(value, 1 << places) << places for places in range(abs(value).bit_length() + 1, 0, -1)]
+    for one in (*_powers(value), *near) if name == "weights" else near:
+        if one != value:
             changed = numbers.copy()
-            changed[place] = near
+            changed[place] = one
             layers = list(rank.layers)
             layers[depth] = replace(layer, **{name: changed})
             yield replace(rank, layers=tuple(layers))
+
+
+def _less(rank: Dense, at: int) -> Iterator[Dense]:
+    """A neuron with a weight from 1 up."""
+    for one in _powers(int(rank.weights[at])):
+        weights = rank.weights.copy()
+        weights[at] = one
+        yield replace(rank, weights=weights)
+
+
+def _powers(value: int) -> list[int]:
+    """Powers of two below a weight, with its sign."""
+    return [(1 if value > 0 else -1) << places for places in range((abs(value) - 1).bit_length())]
 
 
 def _divisors(weights: Words) -> list[int]:
