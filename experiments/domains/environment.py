@@ -21,10 +21,11 @@ FAILING = 0.5
 
 
 class TaskEnvironment(gymnasium.Env[Array, int]):
-    """Observations are the inputs of the policy over their scale."""
+    """Observations are the inputs of the policy over their scale. penalty: of unsafe states, in `UNSAFE`; at 0 they
+    do not end an episode either."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, task: Task, penalty: float = 1.0) -> None:
+        self.task, self.penalty = task, penalty
         self.counters = sum(name.startswith("cost_") for name in task.inputs)
         wanted = {name: v for name, v in facts(task.goal).items() if name in task.inputs}
         self._columns = [task.inputs.index(name) for name in wanted]
@@ -57,8 +58,8 @@ class TaskEnvironment(gymnasium.Env[Array, int]):
                 self._spent[moved] += 1
             else:
                 self._state = after
-            if task.unsafe(self._state[None])[0]:
-                reward, over = UNSAFE, True
+            if self.penalty and task.unsafe(self._state[None])[0]:
+                reward, over = self.penalty * UNSAFE, True
             else:
                 now = self._potential()
                 reward += 0.5 * (now - before)

@@ -1,4 +1,4 @@
-"""``python -m experiments.domains.qlearning [--train] [--only TEXT] [--seeds N] [--timeout S] [--out FOLDER]``.
+"""``python -m experiments.domains.qlearning [--train] [--only TEXT] [--seeds N ..] [--timeout S] [--out FOLDER]``.
 
 Policies by deep Q-learning, as in the papers (a kind of their own beside the planners' imitations): DQN of
 stable-baselines3 over the tasks' simulators (`environment`), fixed seeds. Such policies err. Those in ``q_policies/``
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from time import process_time
@@ -32,16 +33,36 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "q_policies"
 WIDTHS = (16, 32, 64)
-STEPS, SHORT = 80_000, 15_000
-"""Of training with seed 0, and of the others, which err more."""
 TOGETHER = 8
 """Environments that steps are taken in at once."""
 COLUMNS = ("goal", "verdict", "by", "path", "CPU")
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Steps of training, how many times the usual penalty unsafe states have, and whether training settles: the rate
+    of learning falls to 0, and no step is forgotten."""
+
+    steps: int
+    penalty: float = 1.0
+    settles: bool = False
+
+
+SETTINGS = (
+    Setting(80_000),
+    Setting(15_000),  # these err more
+    Setting(3_000),
+    Setting(3_000),
+    Setting(80_000, penalty=0.1),  # less than wandering costs
+    Setting(600_000, penalty=5.0, settles=True),
+    Setting(80_000, penalty=0.0),
+)
+"""By seed."""
+
+
 @on_one_thread
-def learnt(task: Task, width: int, seed: int, steps: int) -> Layers:
-    """The Q-network of two hidden layers after so many steps, for unscaled inputs."""
+def learnt(task: Task, width: int, seed: int, setting: Setting) -> Layers:
+    """The Q-network of two hidden layers, for unscaled inputs."""
     import torch
     from stable_baselines3 import DQN
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -49,14 +70,15 @@ def learnt(task: Task, width: int, seed: int, steps: int) -> Layers:
     from experiments.domains.environment import TaskEnvironment
 
     torch.set_num_threads(1)
+    rate, kept = (lambda left: 1e-3 * left, setting.steps) if setting.settles else (1e-3, 50_000)
     model = DQN(
-        "MlpPolicy", DummyVecEnv([lambda: TaskEnvironment(task)] * TOGETHER), seed=seed, device="cpu",
-        gamma=0.95, learning_rate=1e-3, batch_size=128, buffer_size=50_000, learning_starts=1000,
+        "MlpPolicy", DummyVecEnv([lambda: TaskEnvironment(task, setting.penalty)] * TOGETHER), seed=seed, device="cpu",
+        gamma=0.95, learning_rate=rate, batch_size=128, buffer_size=kept, learning_starts=1000,
         train_freq=1, gradient_steps=1, target_update_interval=1000,
         exploration_fraction=0.5, exploration_final_eps=0.1,
         policy_kwargs={"net_arch": [width, width], "activation_fn": torch.nn.ReLU},
     )  # fmt: skip
-    model.learn(steps)
+    model.learn(setting.steps)
     return fold_input_scaling(layers_of(model), (1 / task.scale).tolist(), [0.0] * len(task.scale))
 
 
@@ -72,8 +94,8 @@ def layers_of(model: DQN) -> Layers:
 def keep(task: Task, width: int, seed: int) -> None:
     """Train a policy into the repository."""
     begun = process_time()
-    steps = SHORT if seed else STEPS
-    layers = learnt(task, width, seed, steps)
+    setting = SETTINGS[seed]
+    layers = learnt(task, width, seed, setting)
     name = policy_name(width, seed)
     network = FOLDER / task.name / f"{name}.onnx"
     network.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +103,8 @@ def keep(task: Task, width: int, seed: int) -> None:
     entry = {
         "file": network.name, "sha256": sha256(network), "architecture": widths(layers), "task": task.name,
         "inputs": list(task.inputs), "outputs": list(task.labels), "constants": dict(task.limits), "seed": seed,
-        "steps": steps, "training_CPU_minutes": round((process_time() - begun) / 60, 1),
+        "steps": setting.steps, "penalty": setting.penalty,
+        "settles": setting.settles, "training_CPU_minutes": round((process_time() - begun) / 60, 1),
     }  # fmt: skip
     about = {
         "about": "Policies by deep Q-learning, unscaled inputs (experiments/domains/qlearning.py)",
@@ -133,7 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.domains.qlearning", description=__doc__)
     parser.add_argument("--train", action="store_true", help="train what is missing")
     parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="policies with a TEXT in their name")
-    parser.add_argument("--seeds", type=int, default=2, help="policies of each width")
+    every = range(len(SETTINGS))
+    parser.add_argument("--seeds", nargs="+", type=int, choices=every, default=list(every), help="of each width")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds of each run")
     parser.add_argument("--out", type=Path, default=OUT / "q_policies")
     args = parser.parse_args(arguments)
@@ -143,7 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
         for title, build in tasks().items():
             names = {
                 policy_name(width, seed): (width, seed)
-                for seed in range(args.seeds)
+                for seed in args.seeds
                 for width in WIDTHS
                 if any(text in f"{title} {policy_name(width, seed)}" for text in args.only)
             }

@@ -15,7 +15,7 @@ from experiments.domains import blocksworld
 from experiments.domains.environment import GOAL, STUCK, UNSAFE, TaskEnvironment
 from experiments.domains.jani import facts
 from experiments.domains.make import known
-from experiments.domains.qlearning import FOLDER, goals, instances, learnt
+from experiments.domains.qlearning import FOLDER, Setting, goals, instances, learnt
 from experiments.domains.tasks import tasks
 from venmas import verify
 
@@ -43,6 +43,13 @@ def test_rewards_of_goal_unsafe_and_stuck(task) -> None:
     assert over and reward == STUCK
 
 
+def test_unsafe_states_may_cost_more_or_be_states_as_all_others(task) -> None:
+    for penalty, expected in ((5.0, 5 * UNSAFE), (0.0, None)):
+        environment = at(TaskEnvironment(task, penalty), [1, 1, 1, 0])
+        _, reward, over, _, _ = environment.step(blocksworld.TABLE)
+        assert over == (penalty > 0) and (expected is None or reward == expected)
+
+
 def test_no_cycle_earns_anything(task) -> None:
     environment = at(TaskEnvironment(task), [1, blocksworld.on(1, 0), 1, blocksworld.on(3, 2)])
     first = environment.step(1 + 1)[1]  # take block 1 off its goal
@@ -66,7 +73,7 @@ def test_aware_policies_see_counters_and_pay() -> None:
 
 def test_training_gives_the_policy_of_unscaled_inputs(task) -> None:
     needs("stable_baselines3")
-    one, other = learnt(task, 4, 3, 200), learnt(task, 4, 3, 200)
+    one, other = learnt(task, 4, 3, Setting(200)), learnt(task, 4, 3, Setting(200))
     assert [w.shape for w, _ in one] == [(4, len(task.inputs)), (4, 4), (len(task.labels), 4)]
     assert all((a == c).all() and (b == d).all() for (a, b), (c, d) in zip(one, other, strict=True))
 
@@ -84,15 +91,26 @@ def test_kept_policies_are_those_of_their_manifest(name: str, file: str) -> None
     assert entry is not None and entry["task"] == name in tasks()
 
 
-def test_one_is_safe_and_one_is_not(task, tmp_path) -> None:
-    """Of those that reach the goal mostly, and of those whose failures are met."""
-    (safe,) = instances(task, tmp_path, ["32_32_0"])
-    assert goals(task, safe.policy.with_suffix(".onnx")) > 0.9
-    aware = tasks()["blocks_4_aware"]()
-    (unsafe,) = instances(aware, tmp_path, ["16_16_0"])
-    for instance, verdict in ((safe, "satisfied"), (unsafe, "violated")):
+@pytest.mark.parametrize(
+    ("name", "safe", "unsafe"),
+    [
+        ("blocks_4_ignoring", "32_32_0", "16_16_3"),
+        ("blocks_4_aware", "32_32_0", "16_16_0"),
+        ("blocks_6_ignoring", "16_16_1", "32_32_6"),
+        ("blocks_6_aware", "16_16_2", "16_16_3"),
+        ("transport_4", "64_64_4", "32_32_6"),
+    ],
+)
+def test_one_is_safe_and_one_is_not(name: str, safe: str, unsafe: str, tmp_path) -> None:
+    for policy, verdict in ((safe, "satisfied"), (unsafe, "violated")):
+        (instance,) = instances(tasks()[name](), tmp_path, [policy])
         scenario = instance.load()
         assert verify(scenario.system(), scenario.formula, timeout=60).verdict == verdict
+
+
+@pytest.mark.parametrize(("name", "policy"), [("blocks_4_ignoring", "32_32_0"), ("transport_4", "64_64_4")])
+def test_some_reach_the_goal(name: str, policy: str) -> None:
+    assert goals(tasks()[name](), FOLDER / name / f"{policy}.onnx") > 0.9
 
 
 def test_goals_are_conjunctions_of_equations(task) -> None:

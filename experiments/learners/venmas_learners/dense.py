@@ -26,11 +26,15 @@ Part = tuple[int, int | None, int]
 
 @dataclass(frozen=True)
 class Layer:
-    """Units with integer weights, shape (units, inputs), and biases, shape (units,), clamped to 0 .. top."""
+    """Units with integer weights, shape (units, inputs), and biases, shape (units,), clamped to 0 .. tops."""
 
     weights: Words
     biases: Words
-    top: int
+    tops: Words
+
+    def of(self, units: Words) -> Layer:
+        """Those of its units, Boolean."""
+        return Layer(self.weights[units], self.biases[units], self.tops[units])
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,15 @@ class Dense:
         """Ranks of states, shape (n, registers), exactly: ints of 64 bits where these hold every sum."""
         most = int(np.abs(states).max(initial=0))
         for layer in self.layers:
-            most = max(most * int(np.abs(layer.weights).sum()) + int(np.abs(layer.biases).sum()), layer.top)
+            most = max(
+                most * int(np.abs(layer.weights).sum()) + int(np.abs(layer.biases).sum()),
+                int(max(layer.tops, default=0)),
+            )
         most = most * int(np.abs(self.weights).sum()) + abs(self.constant)
         kind = np.int64 if most < 1 << 62 else object
         held = states.astype(kind)
         for layer in self.layers:
-            held = np.clip(held @ layer.weights.astype(kind).T + layer.biases.astype(kind), 0, layer.top)
+            held = np.clip(held @ layer.weights.astype(kind).T + layer.biases.astype(kind), 0, layer.tops.astype(kind))
         return np.asarray(held @ self.weights.astype(kind) + self.constant)
 
     def parts(self) -> list[Part]:
@@ -90,8 +97,8 @@ def pool_of(circuit: Circuit, ranks: Mapping[int, Dense]) -> tuple[Pool, dict[in
     for state, rank in ranks.items():
         held = units
         for layer in rank.layers:
-            rows = zip(layer.weights, layer.biases, strict=True)
-            held = [_unit(b, held, row, bias, layer.top) for row, bias in rows]
+            rows = zip(layer.weights, layer.biases, layer.tops, strict=True)
+            held = [_unit(b, held, row, bias, int(top)) for row, bias, top in rows]
         found = weights[state] = {one.node: rank.constant}
         for weight, unit in zip(rank.weights, held, strict=True):
             if weight:

@@ -2,7 +2,7 @@
 
     samples: steps of each edge along random trajectories        loss: mean of max(0, V_q'(s') - V_q(s) + margin)
     until the loss is exactly 0:  AdamW, one state of the automaton at a time
-    integers: the coarsest scale that is right on all samples, units and weights that are not needed left out;
+    integers: the coarsest scale that is right on all samples, then what is not needed left out, and the rest rounded;
               or fixed-point numbers with arithmetic shifts
     each edge: is there a step on which the rank does not fall as it must? then it is a new sample, and on with training
 
@@ -28,6 +28,7 @@ from venmas.procedures.ranking.obligations.queries import Queries
 from venmas_learners.dense import Dense, pool_of
 from venmas_learners.sampling import Samples, steps_of
 from venmas_learners.shifts import Shifted, shifted_pool
+from venmas_learners.simpler import simpler
 from venmas_learners.training import ATTEMPTS, Architecture, Trainer
 from venmas_learners.trajectories import trajectories
 
@@ -106,7 +107,8 @@ def _integers(
     for places in _SCALES:
         ranks = {state: trainer.dense(state, places) for state in goal.states}
         if _right(ranks, samples, goal):
-            return pool_of(goal.circuit, _pruned(ranks, samples, goal))
+            widths = [goal.circuit.width(node) for node in goal.circuit.registers]
+            return pool_of(goal.circuit, simpler(ranks, lambda tried: _right(tried, samples, goal), widths))
     return None
 
 
@@ -116,17 +118,6 @@ def _right(ranks: Mapping[int, Dense] | Mapping[int, Shifted], samples: Mapping[
         (ranks[e.source].values(one.before) - int(e in goal.strict) >= ranks[e.target].values(one.after)).all()
         for e, one in samples.items()
     )
-
-
-def _pruned(ranks: dict[int, Dense], samples: Mapping[Edge, Samples], goal: Goal) -> dict[int, Dense]:
-    """Ranks without the units and weights that samples do not need: what is left is proved, and smaller is sooner."""
-    found = dict(ranks)
-    for state in goal.states:
-        for part in found[state].parts():
-            tried = {**found, state: found[state].without(part)}
-            if _right(tried, samples, goal):
-                found = tried
-    return found
 
 
 def _torch() -> ModuleType:

@@ -176,7 +176,7 @@ class Trainer:
         layers, unit, grown = [], 1, 1 << places
         for weight, bias in rest[:-1]:
             unit *= grown
-            layers.append(Layer(_whole(weight * grown), _whole(bias * unit), int(CLAMP) * unit))
+            layers.append(Layer(_whole(weight * grown), _whole(bias * unit), _whole(np.full(bias.shape, CLAMP * unit))))
         weight, bias = rest[-1]
         return Dense(tuple(layers), _whole(weight[0] * grown), round(float(bias[0]) * unit * grown))
 

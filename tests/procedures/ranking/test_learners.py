@@ -83,10 +83,10 @@ def trained(rng: random.Random) -> tuple[Network, dict[int, Dense]]:
     def whole(*shape: int) -> np.ndarray:
         return np.array([rng.randint(-40, 40) for _ in range(int(np.prod(shape)))], dtype=object).reshape(shape)
 
-    dense = {
-        q: Dense((Layer(whole(4, 2), whole(4), 900), Layer(whole(3, 4), whole(3), 7000)), whole(3), rng.randint(-9, 9))
-        for q in (0, 2)
-    }
+    def layer(units: int, inputs: int, top: int) -> Layer:
+        return Layer(whole(units, inputs), whole(units), np.full(units, top, dtype=object))
+
+    dense = {q: Dense((layer(4, 2, 900), layer(3, 4, 7000)), whole(3), rng.randint(-9, 9)) for q in (0, 2)}
     pool, weights = pool_of(circuit, dense)
     return Network(weights, pool, 4), dense
 
