@@ -186,9 +186,7 @@ def test_numbers_that_were_added_up_in_floats_refute_nothing(mode: str) -> None:
 
 
 @pytest.mark.parametrize("most", [9, 3])
-def test_bounds_that_are_broken_off_come_to_the_same_answer(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounds_that_are_broken_off_come_to_the_same_answer(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Branches that were looked at before a limit was met are not all: here the last one goes up."""
     calls = at = 0
 
