@@ -142,15 +142,16 @@ def test_bounds_go_on_where_they_were_left() -> None:
     session = BOUND_PROPAGATION.start(Question(system, Bounded(read_formula(system, "AG^5 x[1] < 0.99"))), Run())
     turns, answer = 0, None
 
-    def at_once() -> None:
-        nonlocal turns
-        turns += 1
-        if turns % 2 == 0:
-            raise EnoughError
+    class Turns(Budget):
+        def wait_for(self, seconds: float) -> None:
+            nonlocal turns
+            turns += 1
+            if turns % 2 == 0:
+                raise EnoughError
 
     while answer is None:
         with suppress(EnoughError):
-            answer = session.advance(at_once)
+            answer = session.advance(Turns())
     assert isinstance(answer, Proved) and 5 <= turns <= 12
 
 
