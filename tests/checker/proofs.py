@@ -20,7 +20,8 @@ from venmas.model import System, satisfies
 from venmas.model.evaluation.simulate import Exact
 from venmas.model.expressions.expr import ArgMax
 from venmas.model.transform.cases import UnsuitableError
-from venmas.procedures.exact.search import Proof, Prover
+from venmas.procedures.exact.proof import Proof
+from venmas.procedures.exact.search import Prover
 from venmas.procedures.hybrid.view import Space
 from venmas.procedures.reachability.graph.graph import Graph
 from venmas.procedures.reachability.proof.certificate import GraphProof, IncompleteError

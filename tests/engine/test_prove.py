@@ -102,7 +102,7 @@ def test_a_search_goes_on_where_it_was_left(text: str) -> None:
     assert search.advance(limited(0)) is answer
     steps = whole.lines + whole.splits
     assert turns > 3 and turns < steps
-    assert vars(search.figures.proof) == vars(whole)
+    assert vars(search.figures) == vars(whole)
 
 
 def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,8 @@ from venmas.logic import Formula, evaluate, nnf, parse
 from venmas.model import System, replay, satisfies
 from venmas.model.evaluation.regions import bounding_box, contains
 from venmas.model.evaluation.simulate import successors
-from venmas.procedures.exact.search import Proof, Prover
+from venmas.procedures.exact.proof import Proof
+from venmas.procedures.exact.search import Prover
 from venmas.testing import (
     adversarial_systems,
     boxes,

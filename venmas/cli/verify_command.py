@@ -284,16 +284,18 @@ def _unread(
 
 def _log_solvers(preference: str) -> None:
     """Say which solvers procedures can use, if they ask for one; raises what `solver_order` raises."""
-    from venmas.solvers import get_solver, solver_names, solver_order
+    from venmas.solvers import AUTO, get_solver, solver_names, solver_order
 
+    if preference == AUTO and not log.isEnabledFor(logging.INFO):
+        return  # to know that a solver is there it is imported, which takes longer than many a verdict
     chosen = solver_order(preference)
     if not log.isEnabledFor(logging.INFO):
-        return  # a version is known when its solver is imported, which takes longer than many a verdict
+        return
     for solver in chosen:
         limit = solver.features.size_limit
         size = f" (programs of at most {limit.variables} variables: its licence)" if limit else ""
         log.info("solver %s %s can be used%s", solver.name, solver.version(), size)
-    if preference == "auto":
+    if preference == AUTO:
         for name in solver_names():
             if (problem := get_solver(name).available()) is not None:
                 log.info("solver %s is passed over: %s", name, problem)

@@ -24,9 +24,9 @@ from venmas.model.canonical.canonical import networks_of, system_digest
 from venmas.model.system.system import System
 from venmas.procedure import Settings
 from venmas.procedures.milp.encoding import Subproblem, Task, encode
+from venmas.procedures.milp.encoding.encode import deep_runs
 from venmas.procedures.milp.procedure import strategy_of
 from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING, SUCCESSORS
-from venmas.procedures.milp.stream import deep_runs
 from venmas.question import drawn_for, read_formula
 from venmas.solvers.milp.lp_format import to_lp
 from venmas.solvers.milp.mps_format import to_mps

@@ -90,7 +90,7 @@ ADAPTIVE = Mode(
         (Turn("flowpipes", share=0.05, lead=True), Turn("branch-and-bound", left=3 / 4, pause=1.0)),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
-            Turn("exact", first=0.1, then=1.0, share=0.1, lead=True),
+            Turn("exact", first=0.1, then=1.0, share=0.1, lead=True, after=0.1),
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
             Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again=True),  # no certificate
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),

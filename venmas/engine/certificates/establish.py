@@ -21,6 +21,7 @@ from venmas.answer import Answer, BranchingAnswer, Broken, IncompleteError, Prov
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import Reason
 from venmas.logic import TRUE, Bounded
+from venmas.procedures.exact.session import ExactSession
 from venmas.procedures.milp.encoding import Task
 from venmas.question import Question
 from venmas.solvers.programs import Programs
@@ -161,8 +162,6 @@ def _prove(
 ) -> tuple[BranchingAnswer, Certificate | Unwritten | None]:
     """The answer of a search in rationals, written down where a certificate is wanted."""
     if proofs.certificate is None:
-        from venmas.procedures.exact.session import ExactSession
-
         for asked in (question, question.boxed):
             answer = ExactSession(asked, whole=whole).advance(budget)
             if not (isinstance(answer, Proved) and answer.leaving):

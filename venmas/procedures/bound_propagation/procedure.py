@@ -24,9 +24,8 @@ from venmas.logic import Formula, conjunction
 from venmas.model.evaluation.regions import several_wide
 from venmas.procedure import Run, few_paths
 from venmas.procedures.milp.encoding import Task
-from venmas.procedures.milp.encoding.encode import bounded_regions, region_formula
+from venmas.procedures.milp.encoding.encode import bounded_regions, deep_runs, region_formula
 from venmas.procedures.milp.encoding.states.points import Oracle
-from venmas.procedures.milp.stream import deep_runs
 from venmas.question import Question
 
 _GROWTH = 4.0

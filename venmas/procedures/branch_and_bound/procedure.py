@@ -21,10 +21,11 @@ import logging
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from venmas.answer import Answer, Basis, Proved, Remaining, Unknown, Violated
+from venmas.answer import Answer, Basis, Proof, Proved, Remaining, Unknown, Violated
 from venmas.bounds.crown_plan import flatten
 from venmas.bounds.intervals import intervals
 from venmas.budget import Budget
@@ -43,7 +44,6 @@ from venmas.model.witness.build import explain
 from venmas.procedure import Run
 from venmas.procedures.branch_and_bound import falsify, gradient
 from venmas.procedures.branch_and_bound.bisect import Bisection, Point, Result
-from venmas.procedures.branch_and_bound.certificate import SplitTrees
 from venmas.procedures.branch_and_bound.falsify import floats
 from venmas.procedures.branch_and_bound.paths import Path, paths
 from venmas.procedures.branch_and_bound.tree import Recorder, Tree
@@ -256,9 +256,15 @@ class _Session:
         log.info("decided as an unrolled loop")
         basis: Basis = "exact" if self.figures.exact else "bounds"
         if self.question.inside:
-            proof = SplitTrees(self._trees) if self.question.certified else None
-            return Proved(basis, frozenset(), system.may_deadlock, inside=True, proof=proof)
+            return Proved(basis, frozenset(), system.may_deadlock, inside=True, proof=self._proof())
         return Proved(basis, frozenset(self._leaving), may_deadlock=system.may_deadlock)
+
+    def _proof(self) -> Proof[Any] | None:
+        if not self.question.certified:
+            return None
+        from venmas.procedures.branch_and_bound.certificate import SplitTrees
+
+        return SplitTrees(self._trees)
 
 
 class _Paths:

@@ -9,7 +9,7 @@ linear programs over the free initial variables, whose answers are made exact be
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, floor, gcd, lcm
 from typing import TypeAlias
 from weakref import WeakSet
@@ -27,8 +27,8 @@ from venmas.logic import AX, EX, Formula
 from venmas.model.expressions.domain import MAX_DOMAIN
 from venmas.model.system.system import System
 from venmas.model.witness.build import UndecidedError, explain
-from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
+from venmas.procedures.exact.proof import Proof
 from venmas.procedures.exact.simplex import Excluded, Point, solve_rows
 
 _TRIES = 50
@@ -43,24 +43,6 @@ Smaller cells close by enclosures, most of them. In the plane, few lines make fe
 
 _HALVINGS = 12
 """How often a side of a cell is halved: around a point where many hyperplanes meet, it would never end."""
-
-
-@dataclass
-class Proof:
-    """What a search produced: the lines of a proof, or a witness, or why neither."""
-
-    lines: int = 0
-    splits: int = 0
-    leaves: int = 0
-    shared: int = 0
-    witness: Witness | None = None
-    gaps: list[str] = field(default_factory=list)
-    left_box: list[str] = field(default_factory=list)
-
-    @property
-    def complete(self) -> bool:
-        """True when the claim is proved."""
-        return self.witness is None and not self.gaps
 
 
 _Chosen: TypeAlias = tuple[Step | None, list[Goal]]
@@ -85,11 +67,15 @@ class Prover:
         write: Callable[[Rule], None],
         semantics: Semantics = "real",
         whole: bool = False,
+        proof: Proof | None = None,
     ) -> None:
-        """whole: by enclosures alone. Nothing is split, and the first end that they leave open ends the search."""
+        """whole: by enclosures alone. Nothing is split, and the first end that they leave open ends the search.
+
+        proof: takes what is found.
+        """
         self.system, self.target, self.write, self.semantics = system, target, write, semantics
         self.whole = whole
-        self.proof = Proof()
+        self.proof = Proof() if proof is None else proof
         self._lemmas: dict[object, list[tuple[int, Cell]]] = {}
         self._widths: list[Q] = []
 

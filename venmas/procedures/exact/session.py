@@ -17,20 +17,8 @@ from venmas.checker.format.rule import Rule
 from venmas.errors import Reason
 from venmas.model.evaluation.regions import several_wide
 from venmas.procedure import Run
-from venmas.procedures.exact.search import Proof, Prover
+from venmas.procedures.exact.proof import Proof
 from venmas.question import Question
-
-
-@dataclass
-class Lines:
-    """Lines of the proof so far, cells that were split, ends that were refuted, goals that were shared."""
-
-    proof: Proof
-
-    def facts(self) -> list[tuple[str, str]]:
-        """Names with values."""
-        p = self.proof
-        return [("proof", f"{p.lines} lines, {p.splits} splits, {p.leaves} ends, {p.shared} shared")]
 
 
 @dataclass(frozen=True)
@@ -61,10 +49,9 @@ class ExactSession:
     """
 
     def __init__(self, question: Question, write: Callable[[Rule], None] = lambda _: None, whole: bool = False) -> None:
-        self.question = question
-        self._prover = Prover(question.system, question.target, write, question.semantics, whole)
-        self.figures = Lines(self._prover.proof)
-        self._steps: Iterator[None] = self._prover.steps()
+        self.question, self._write, self._whole = question, write, whole
+        self.figures = Proof()
+        self._steps = self._search()
         self._error: BaseException | None = None
         self.answer: Answer | None = None
         """What came of it, at its end."""
@@ -85,11 +72,17 @@ class ExactSession:
             try:
                 next(self._steps)
             except StopIteration:
-                self.answer = self._ended(self._prover.proof)
+                self.answer = self._ended(self.figures)
             except BaseException as error:
                 self._error = error
                 raise
             yield
+
+    def _search(self) -> Iterator[None]:
+        from venmas.procedures.exact.search import Prover  # with the rules of proofs: loaded when the search begins
+
+        asked = self.question
+        yield from Prover(asked.system, asked.target, self._write, asked.semantics, self._whole, self.figures).steps()
 
     def _ended(self, proof: Proof) -> Answer:
         if proof.witness is not None:

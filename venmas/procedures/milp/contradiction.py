@@ -19,7 +19,7 @@ import numpy as np
 from venmas.budget import Budget, BudgetError
 from venmas.logic.linear import format_number
 from venmas.procedures.milp.encoding import Strategy, Subproblem, Task, encode
-from venmas.procedures.milp.stream import deep_runs
+from venmas.procedures.milp.encoding.encode import deep_runs
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.base import Solver
 from venmas.solvers.milp.lp_format import to_lp

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -12,14 +10,12 @@ from venmas.budget import Budget, Progress
 from venmas.errors import Reason
 from venmas.procedures.milp.confirm import Confirmed, Refused, confirm
 from venmas.procedures.milp.encoding import Subproblem, Task, encode
-from venmas.procedures.milp.encoding.encode import Memory, Stream
+from venmas.procedures.milp.encoding.encode import Memory, Stream, deep_runs
 from venmas.solvers.milp.program import Feasible, Infeasible, Program, Unknown
 from venmas.solvers.programs import Largest, Programs
 from venmas.solvers.workers.pool import Done, Job, Mapper
 
 _MARGIN = "margin"
-_FRAMES = 100
-"""Calls on the stack for one step of a run, at most."""
 
 
 @dataclass
@@ -159,17 +155,6 @@ class Search:
         counts.cancelled += len(self._pending)
         self.figures.depth = max(self.figures.depth, stream.depth)
         self._stream = None
-
-
-@contextmanager
-def deep_runs(task: Task) -> Iterator[None]:
-    """Room on the stack: bounds, forms and terms of a state are made from those of the state before it."""
-    usual = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(usual, 2000 + _FRAMES * task.target.depth))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(usual)
 
 
 _END = object()

@@ -34,7 +34,6 @@ from venmas.procedures.reachability.concretise.candidates import candidates
 from venmas.procedures.reachability.concretise.concretiser import Concretiser
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.procedures.reachability.graph.graph import Graph
-from venmas.procedures.reachability.proof.tables import GraphTables
 from venmas.question import Question
 
 log = logging.getLogger(__name__)
@@ -155,8 +154,12 @@ class ReachabilitySession:
     def _refuted(self) -> Proved:
         graph, question = self.graph, self.question
         leaving = frozenset(question.system.variables) if graph.may_leave_box and not question.inside else frozenset()
-        proof = GraphTables(graph) if question.certified else None
-        return Proved("bounds", leaving, graph.may_deadlock, inside=question.inside, proof=proof)
+        answer = Proved("bounds", leaving, graph.may_deadlock, inside=question.inside)
+        if not question.certified:
+            return answer
+        from venmas.procedures.reachability.proof.tables import GraphTables
+
+        return replace(answer, proof=GraphTables(graph))
 
 
 def _found(witness: Witness | None) -> Answer | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import monotonic
@@ -24,6 +26,8 @@ from venmas.solvers.milp.terms import Contradiction, ReluEncoding
 
 Strategy = Literal["monolithic", "compositional"]
 _HEARTBEAT = 0.02  # s
+_FRAMES = 100
+"""Calls on the stack for one step of a run, at most."""
 _Box = Mapping[str, tuple[Fraction, Fraction]]
 _Bounded = tuple[int, Region, _Box]
 
@@ -41,6 +45,17 @@ class Task:
     encoding: ReluEncoding = "big-m"
     bounds: str = "symbolic"
     joined: bool = False
+
+
+@contextmanager
+def deep_runs(task: Task) -> Iterator[None]:
+    """Room on the stack: bounds, forms and terms of a state are made from those of the state before it."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, 2000 + _FRAMES * task.target.depth))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 class Memory(Protocol):
