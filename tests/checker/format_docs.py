@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -19,6 +20,9 @@ from venmas.checker import file
 from venmas.checker.format.fields import Limit, Number, key_of, plain_type, power
 from venmas.checker.format.header import Header
 from venmas.checker.format.rule import RULES, Rule
+
+for _module in (*(kind.module for kind in file.KINDS.values()), "venmas.checker.netlists.check"):
+    import_module(_module)  # registers its rules
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA, PAGE = DOCS / "certificate.schema.json", DOCS / "certificates.md"

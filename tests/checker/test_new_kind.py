@@ -11,6 +11,7 @@ import pytest
 
 from venmas.checker import file
 from venmas.checker.format import rule as registry
+from venmas.checker.format.about import About
 from venmas.checker.format.lines import Checked, Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.format.rule import Rule
@@ -51,7 +52,7 @@ class EmptyProof(BoxProof):
         yield from closed(question.system, always(question).invariant, BOX, tick)
 
 
-def check_box(about: file.About, lines: Lines) -> Checked:
+def proved(about: About, lines: Lines) -> Checked:
     lines.next(Whole)
     return check_inductive(about.system, about.invariant, BOX, lines, "real")
 
@@ -66,7 +67,7 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second: the kind is known."""
-    kinds = {**file.KINDS, "whole-box": file.Kind(("always",), frozenset({"inside"}), check_box)}
+    kinds = {**file.KINDS, "whole-box": file.Kind(("always",), frozenset({"inside"}), __name__)}
     monkeypatch.setattr(file, "KINDS", kinds)
 
 

@@ -5,143 +5,69 @@ Nothing of the file is believed: the caller says which system the claim must be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
-from venmas.checker.flowpipes.tree import check_trees
-from venmas.checker.forever.check import check_core, check_derivation
-from venmas.checker.forever.linear import demanded
-from venmas.checker.format.header import Claim, Header, read_header
+from venmas.checker.format.about import About
+from venmas.checker.format.header import Header, read_header
 from venmas.checker.format.json_lines import HOW, json_lines
 from venmas.checker.format.lines import Checked, Line, Lines, Tick
 from venmas.checker.format.numbers import CheckError
-from venmas.checker.goals.check import check
-from venmas.checker.inductive.check import check_inductive
-from venmas.checker.inductive.phases import check_phases
-from venmas.checker.inductive.rules import Set
-from venmas.checker.levels.check import check_levels
-from venmas.checker.levels.claim import read_formula
-from venmas.checker.levels.labels import check_labels
-from venmas.checker.levels.ranked import check_ranks
-from venmas.checker.netlists.check import check_netlist
 from venmas.errors import UsageError
-from venmas.logic import FALSE, Always, Formula, fixpoints, parse, parse_property
+from venmas.logic import parse_property
 from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical.writer import canonical_text
 from venmas.model.system.disturbances import Noise
 from venmas.model.system.system import System
-from venmas.question import chosen_for, goals
+from venmas.question import chosen_for
 from venmas.runtime.blas import on_one_thread
 from venmas.runtime.memory import seldom_collected
-
-
-@dataclass(frozen=True)
-class About:
-    """A claim about a system, as the header has both, and the noise that may be chosen."""
-
-    claim: Claim
-    system: System
-    chosen: Noise
-
-    @property
-    def bounded(self) -> Formula:
-        """The formula of a bounded property. Raises `FormulaError`."""
-        return parse(self.claim.formula, self.system.vocabulary)
-
-    @property
-    def branching(self) -> Formula:
-        """The formula of a property of CTL, of the kind that is claimed. Raises `CheckError`, `FormulaError`."""
-        asked = parse_property(self.claim.formula, self.system.vocabulary)
-        if asked.kind != self.claim.kind:
-            raise CheckError(0, f"the formula is {asked.kind}, and is claimed to be {self.claim.kind}")
-        return asked.formula
-
-    @property
-    def invariant(self) -> Formula:
-        """What holds in every state, of a property that says so. Raises `CheckError`."""
-        asked = parse_property(self.claim.formula, self.system.vocabulary)
-        if not isinstance(asked, Always):
-            raise CheckError(0, "an always property is AG p without a bound, p being about one state")
-        return asked.invariant
 
 
 @dataclass(frozen=True)
 class Kind:
     """A kind of proof. claims: the kinds of properties that it proves; about: fields that its claim may have.
 
+    module: has the check, `proved`, and its rules; it is loaded where such a proof is checked.
     inside: must it claim that no run leaves the declared box? smooth: may systems be other than piecewise linear?
     noisy: does it draw noise itself, for each of its parts?
     """
 
     claims: tuple[str, ...]
     about: frozenset[str]
-    check: Callable[[About, Lines], Checked]
+    module: str
     inside: bool = True
     smooth: bool = False
     noisy: bool = False
 
-
-def _goals(about: About, lines: Lines) -> Checked:
-    claim = about.claim
-    return check(about.system, about.bounded, claim.inside, lines, claim.semantics)
-
-
-def _inductive(about: About, lines: Lines) -> Checked:
-    invariant = lines.next(Set).read_at(lines, len(about.system.variables))
-    return check_inductive(about.system, about.invariant, invariant, lines, about.claim.semantics)
+    def check(self, about: About, lines: Lines) -> Checked:
+        """Check such a proof. Raises `CheckError`."""
+        found: Checked = import_module(self.module).proved(about, lines)
+        return found
 
 
-def _phases(about: About, lines: Lines) -> Checked:
-    return check_phases(about.system, about.invariant, lines, about.claim.semantics)
-
-
-def _flowpipes(about: About, lines: Lines) -> Checked:
-    claimed = goals(about.system, about.bounded, about.chosen)
-    return check_trees(about.system, claimed, lines, about.claim.semantics)
-
-
-def _derivation(about: About, lines: Lines) -> Checked:
-    return check_derivation(about.system, about.branching, lines, about.claim.semantics)
-
-
-def _labels(about: About, lines: Lines) -> Checked:
-    return check_labels(about.system, about.branching, lines)
-
-
-def _forever_ltl(about: About, lines: Lines) -> Checked:
-    """Of all runs, so also of those that are meant: nothing is said of branches or of fairness."""
-    claim, system = about.claim, about.system
-    if system.quantities:
-        raise CheckError(0, "the system has quantities, which its first step measures")
-    formula, *_ = (read_formula(system, text) for text in (claim.formula, *claim.fair))
-    system, shown = demanded(system, formula, claim.deadlock)
-    if shown is FALSE:
-        raise CheckError(0, "no form of branching time shows the formula, or noise decides about successors")
-    return check_core(system, fixpoints(shown), lines, claim.semantics)
-
-
-def _levels(about: About, lines: Lines) -> Checked:
-    return check_levels(about.system, about.claim, lines)
-
-
-def _ranks(about: About, lines: Lines) -> Checked:
-    return check_ranks(about.system, about.claim, lines)
-
-
+_HERE = "venmas.checker"
+_BOXED = frozenset({"semantics", "inside"})
 _RUNS = frozenset({"inside", "fair", "deadlock", "within"})
 KINDS: Mapping[str, Kind] = {
-    "goals": Kind(("bounded",), frozenset({"semantics", "inside"}), _goals, inside=False),
-    "inductive": Kind(("always",), frozenset({"semantics", "inside"}), _inductive),
-    "two-phase": Kind(("always",), frozenset({"semantics", "inside"}), _phases),
-    "flowpipes": Kind(("bounded",), frozenset({"semantics", "inside", "chosen"}), _flowpipes, smooth=True),
+    "goals": Kind(("bounded",), _BOXED, f"{_HERE}.goals.check", inside=False),
+    "inductive": Kind(("always",), _BOXED, f"{_HERE}.inductive.check"),
+    "two-phase": Kind(("always",), _BOXED, f"{_HERE}.inductive.phases"),
+    "flowpipes": Kind(("bounded",), _BOXED | {"chosen"}, f"{_HERE}.flowpipes.tree", smooth=True),
     "forever": Kind(
-        ("always", "unbounded"), frozenset({"semantics"}), _derivation, inside=False, smooth=True, noisy=True
+        ("always", "unbounded"),
+        _BOXED - {"inside"},
+        f"{_HERE}.forever.check",
+        inside=False,
+        smooth=True,
+        noisy=True,
     ),
-    "labels": Kind(("always", "unbounded"), frozenset({"inside"}), _labels),
-    "forever-ltl": Kind(("linear",), _RUNS - {"within"}, _forever_ltl, smooth=True, noisy=True),
-    "levels": Kind(("linear",), _RUNS, _levels),
-    "ranks": Kind(("linear",), _RUNS, _ranks),
+    "labels": Kind(("always", "unbounded"), frozenset({"inside"}), f"{_HERE}.levels.labels"),
+    "forever-ltl": Kind(("linear",), _RUNS - {"within"}, f"{_HERE}.forever.runs", smooth=True, noisy=True),
+    "levels": Kind(("linear",), _RUNS, f"{_HERE}.levels.check"),
+    "ranks": Kind(("linear",), _RUNS, f"{_HERE}.levels.ranked"),
 }
 """Kinds of proofs about systems, by the name in the header."""
 NETLIST = "netlist"
@@ -190,7 +116,8 @@ def check_claim(header: Header, lines: Lines, system: System | None = None) -> C
     """
     with lines.refusing():
         if header.netlist is not None:
-            return check_netlist(header.claim, header.netlist, lines)
+            found: Checked = import_module(f"{_HERE}.netlists.check").check_netlist(header.claim, header.netlist, lines)
+            return found
         if system is None:
             raise CheckError(0, "it is about a system, and none is given")
         kind = KINDS[header.proof]

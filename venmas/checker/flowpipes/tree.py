@@ -24,6 +24,7 @@ from venmas.checker.flowpipes.join import spread
 from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.checker.flowpipes.ways import ways
+from venmas.checker.format.about import About
 from venmas.checker.format.cuts import leaves
 from venmas.checker.format.fields import Count, Limit, Number
 from venmas.checker.format.lines import Lines
@@ -35,6 +36,7 @@ from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.disturbances import Noise, ahead
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
+from venmas.question import goals
 
 _Looking = Generator[tuple[Formula, States], bool | None, bool]
 
@@ -245,3 +247,9 @@ def _values(found: Choose, lines: Lines, chosen: Noise) -> dict[str, Fraction]:
     if any(not low <= values[name] <= high for name, (low, high) in chosen.items()):
         raise lines.refused("noise that is chosen outside of its range")
     return values
+
+
+def proved(about: About, lines: Lines) -> Checked:
+    """Check a proof of the kind flowpipes. Raises `CheckError`."""
+    claimed = goals(about.system, about.bounded, about.chosen)
+    return check_trees(about.system, claimed, lines, about.claim.semantics)

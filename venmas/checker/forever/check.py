@@ -12,6 +12,7 @@ from venmas.checker.forever import cells as _cells  # noqa: F401, its rule is re
 from venmas.checker.forever.linear import demanded
 from venmas.checker.forever.rules import Bound, Derived, Named
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, existential, normal
+from venmas.checker.format.about import About
 from venmas.checker.format.lines import Line, Lines
 from venmas.checker.format.numbers import read_index, read_number
 from venmas.checker.format.rule import End
@@ -129,3 +130,8 @@ class _Checker:
                 found = check(system, formula, True, proof, self._semantics)
         done = self.done
         self.done = Checked(0, done.refuted + found.refuted, done.shared + found.shared, done.leaves + found.leaves)
+
+
+def proved(about: About, lines: Lines) -> Checked:
+    """Check a proof of the kind forever. Raises `CheckError`."""
+    return check_derivation(about.system, about.branching, lines, about.claim.semantics)

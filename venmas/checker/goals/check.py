@@ -11,6 +11,7 @@ from typing import assert_never
 
 from venmas.checker.exact.cell import Cell
 from venmas.checker.format import lines as format_
+from venmas.checker.format.about import About
 from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.goals import rules
@@ -138,3 +139,8 @@ def _once_refuted(line: int, goal: Goal) -> list[tuple[int, object, Cell]]:
     """Entry below the subgoals of a goal on the stack: once they are refuted, so is the goal."""
     key = lemma_key(goal)
     return [] if key is None else [(line, key, goal.world.cell)]
+
+
+def proved(about: About, lines: Lines) -> Checked:
+    """Check a proof of the kind goals. Raises `CheckError`."""
+    return check(about.system, about.bounded, about.claim.inside, lines, about.claim.semantics)

@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 
 from venmas.checker.exact.cell import Cell
+from venmas.checker.format.about import About
 from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.format.rule import End
@@ -17,7 +18,7 @@ from venmas.checker.goals.check import Checked
 from venmas.checker.inductive.batch import CHUNK, Batch
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.inductive.exact import Exact
-from venmas.checker.inductive.rules import Safe, Start, Step, Tree, place
+from venmas.checker.inductive.rules import Safe, Set, Start, Step, Tree, place
 from venmas.checker.inductive.trees import leaves
 from venmas.logic import Formula
 from venmas.model.invariant import Invariant
@@ -123,3 +124,9 @@ class _Checker:
             return line
         self._lines.end(line)
         return None
+
+
+def proved(about: About, lines: Lines) -> Checked:
+    """Check a proof of the kind inductive. Raises `CheckError`."""
+    invariant = lines.next(Set).read_at(lines, len(about.system.variables))
+    return check_inductive(about.system, about.invariant, invariant, lines, about.claim.semantics)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Self
 
+from venmas.checker.format.about import About
 from venmas.checker.format.fields import Count, Limit
 from venmas.checker.format.lines import Lines
 from venmas.checker.format.rule import Rule, rule
@@ -63,3 +64,8 @@ def check_phases(system: System, holds: Formula, lines: Lines, semantics: Semant
         lines.end()
         done.lines = lines.number
         return done
+
+
+def proved(about: About, lines: Lines) -> Checked:
+    """Check a proof of the kind two-phase. Raises `CheckError`."""
+    return check_phases(about.system, about.invariant, lines, about.claim.semantics)

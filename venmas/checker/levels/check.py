@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.checker.format.about import About
 from venmas.checker.format.header import Claim
 from venmas.checker.format.lines import Checked, Lines
 from venmas.checker.format.numbers import CheckError
@@ -165,3 +166,8 @@ class _Proof:
     def _refused(self, state: Ends, problem: str) -> CheckError:
         values = ", ".join(f"{name} = {value}" for name, value in self.points.named(state).items())
         return self.lines.refused(f"the state {values[:300]} {problem}")
+
+
+def proved(about: About, lines: Lines) -> Checked:
+    """Check a proof of the kind levels. Raises `CheckError`."""
+    return check_levels(about.system, about.claim, lines)

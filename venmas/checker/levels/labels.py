@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.checker.format.about import About
 from venmas.checker.format.lines import Checked, Lines
 from venmas.checker.inductive.batch import CHUNK
 from venmas.checker.inductive.constraints import Ends
@@ -137,3 +138,8 @@ class _Proof:
     def _refused(self, state: Ends, problem: str) -> Exception:
         values = ", ".join(f"{name} = {value}" for name, value in self.points.named(state).items())
         return self.lines.refused(f"the state {values[:300]} {problem}"[:1000])
+
+
+def proved(about: About, lines: Lines) -> Checked:
+    """Check a proof of the kind labels. Raises `CheckError`."""
+    return check_labels(about.system, about.branching, lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from venmas.checker.format.about import About
 from venmas.checker.format.header import Claim
 from venmas.checker.format.lines import Checked, Lines
 from venmas.checker.goals.check import check
@@ -84,3 +85,8 @@ def _questions(
         *(partial(check, *question) for question in inductive(system, invariant)),
         *(partial(check, part, formula, False) for part, formula in questions),
     ]
+
+
+def proved(about: About, lines: Lines) -> Checked:
+    """Check a proof of the kind ranks. Raises `CheckError`."""
+    return check_ranks(about.system, about.claim, lines)

@@ -19,9 +19,10 @@ from typing import Any, ClassVar
 
 from venmas.answer import Answer, IncompleteError, Proved, Unknown, Written
 from venmas.budget import Budget
-from venmas.checker.file import KINDS, About, read_certificate
+from venmas.checker.file import KINDS, read_certificate
 from venmas.checker.forever.linear import demanded
 from venmas.checker.forever.rules import Named
+from venmas.checker.format.about import About
 from venmas.checker.format.header import Claim, Header
 from venmas.checker.format.json_lines import json_lines
 from venmas.checker.format.lines import Line, Lines
