@@ -44,7 +44,7 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     onnxruntime where it is installed, else those of numpy.
     """
     from venmas.cli.output import console
-    from venmas.report.text import print_witness
+    from venmas.report.text_witness import print_witness
 
     stored, out = read_stored(path), console()
     if stored.get("lasso") is not None:
