@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -20,8 +20,6 @@ from venmas.errors import FormulaError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from venmas.checker.format.lines import Line
-    from venmas.logic import Formula
     from venmas.model import Replay, System, Witness
     from venmas.model.witness.lasso import Run
     from venmas.model.witness.tree import Node
@@ -106,6 +104,7 @@ def replay_run(stored: Mapping[str, Any], subject: Subject) -> Run | None:
 def replay_stored(loaded: Loaded, stored: Mapping[str, Any], witness: Witness) -> Replay:
     """Compute the witness of a stored result anew, in exact numbers, and in floats by onnxruntime where it is
     installed."""
+    from venmas.checker.forever.stays import replayed_stay, stays
     from venmas.cli.claims import asked_of
     from venmas.errors import ModelError
     from venmas.logic import Bounded, Linear
@@ -116,8 +115,6 @@ def replay_stored(loaded: Loaded, stored: Mapping[str, Any], witness: Witness) -
 
     _, read = asked_of(stored, loaded.system)
     if isinstance(read, Linear):
-        from venmas.checker.forever.check import replayed_stay
-
         return replayed_stay(loaded.system, read, witness)
     asked = posed(loaded.system, read)
     system, noise = chosen_for(loaded.system, asked) if isinstance(asked, Bounded) else (loaded.system, {})
@@ -130,15 +127,9 @@ def replay_stored(loaded: Loaded, stored: Mapping[str, Any], witness: Witness) -
         log.debug("no onnxruntime (%s): numpy runs the networks", error)
         runtime = None
     try:
-        return replay(question.system, question.shown, witness, runtime, noise, _stays)
+        return replay(question.system, question.shown, witness, runtime, noise, stays)
     except ModelError as error:  # the run leaves the box: the stored one can not have been a run of this system
         return Replay(False, str(error))
-
-
-def _stays(system: System, shown: Formula, rows: Sequence[Line]) -> str:
-    from venmas.checker.forever.check import stays  # a checker, which few witnesses need
-
-    return stays(system, shown, rows)
 
 
 def relabelled(system: System, witness: Witness) -> Witness:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from venmas.answer import Broken, Remaining, Unknown, Violated
 from venmas.budget import BudgetError
+from venmas.checker.forever.stays import stays
 from venmas.engine.certificates.establish import Established, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULTS, modes
@@ -146,8 +147,6 @@ class BranchingVerification(Verification[Question]):
         begun, report = self.budget.spent, self.report
         assert self.target is not None
         assert isinstance(answer, Violated)
-        from venmas.checker.forever.check import stays
-
         checked = replay(self.system, self.target, answer.witness, noise=self.chosen, staying=stays)
         report.seconds.replay += self.budget.spent - begun
         if not checked.confirmed:

@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from venmas.checker.forever.stays import replayed_stay, stays
 from venmas.engine.report import Report, Verdict
 from venmas.engine.store import Store
 from venmas.errors import ModelError, StoreError, UsageError
@@ -199,8 +200,6 @@ class Journal:
     def _replayed(self, witness: Witness) -> Replay:
         """Raises `UsageError` where the witness shows nothing."""
         assert isinstance(self.subject, System)
-        from venmas.checker.forever.check import replayed_stay, stays
-
         if self._linear is not None:
             checked = replayed_stay(self.subject, self._linear, witness)
             if not checked.confirmed:

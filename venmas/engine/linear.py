@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from venmas.answer import Broken, Proved, Violated
+from venmas.checker.forever.stays import replayed_stay
 from venmas.engine.certificates.establish import Established
 from venmas.engine.certificates.linear import establish_linear
 from venmas.engine.journal import Journal
@@ -122,8 +123,6 @@ class LinearVerification(Verification[LinearQuestion]):
         if isinstance(answer, Broken):
             self.report.lasso = answer.run
             return
-        from venmas.checker.forever.check import replayed_stay
-
         begun, report, subject = self.budget.spent, self.report, self.subject
         assert isinstance(subject, System)
         checked = replayed_stay(subject, self.asked, answer.witness)

@@ -14,8 +14,8 @@ from tests.procedures.forever import loops
 from venmas import System, verify
 from venmas.answer import Unknown
 from venmas.checker.file import check_certificate
-from venmas.checker.forever.check import stays
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, filled
+from venmas.checker.forever.stays import stays
 from venmas.errors import Reason
 from venmas.logic import FALSE, TRUE, Not, fixpoints, parse, parse_property
 from venmas.model.witness.replay import replay

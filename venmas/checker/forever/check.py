@@ -5,49 +5,20 @@ First stand the sets, then lines that show a sequent each. The last one has to b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from venmas.checker.flowpipes.tree import check_trees
 from venmas.checker.forever import cells as _cells  # noqa: F401, its rule is read
-from venmas.checker.forever.linear import demanded
 from venmas.checker.forever.rules import Bound, Derived, Named
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, existential, normal
 from venmas.checker.format.about import About
-from venmas.checker.format.lines import Line, Lines
+from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import read_index, read_number
 from venmas.checker.format.rule import End
 from venmas.checker.goals.check import Checked, check
-from venmas.errors import InputError
-from venmas.logic import Bounded, Formula, Linear, Not, Quantifier, fixpoints, parse
-from venmas.logic.paths import questioned
+from venmas.logic import Bounded, Formula, fixpoints, parse
 from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
 from venmas.model.system.system import System
-from venmas.model.witness.replay import Replay, replay
-from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 from venmas.question import chosen_for, goals, staying
-
-
-def stays(system: System, shown: Formula, rows: Sequence[Line], semantics: Semantics = "real") -> str:
-    """Why rows are no derivation that the initial states of a system satisfy a core formula; empty where they are."""
-    try:
-        check_core(system, shown, Lines(rows), semantics)
-    except InputError as error:
-        return str(error)
-    return ""
-
-
-def replayed_stay(system: System, asked: Linear, witness: Witness) -> Replay:
-    """Replay of a witness: its derivation has to show that from its state all runs break a property of LTL, or some."""
-    broken = Not(questioned(asked.formula, asked.fair))
-    if not witness.stay or system.quantities:
-        return Replay(False, "it has no derivation about an initial state")
-    for quantifier in Quantifier:
-        about, formula = demanded(system, broken, asked.deadlock, quantifier)
-        checked = replay(about, fixpoints(formula), witness, staying=stays)
-        if checked.confirmed:
-            break
-    return checked
 
 
 def check_derivation(system: System, formula: Formula, lines: Lines, semantics: Semantics = "real") -> Checked:
