@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from venmas.checker.forever.stays import replayed_stay, stays
 from venmas.engine.report import Report, Verdict
@@ -38,13 +38,15 @@ from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.lasso import replayed_again
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Subject
-from venmas.procedures.milp.encoding import Task
-from venmas.procedures.milp.encoding.encode import BOUNDS
+from venmas.procedures.milp.settings import BY_BOUNDS
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.runtime.identity import code_digest
 from venmas.runtime.memory import peak_mb
 from venmas.solvers import get_solver
 from venmas.solvers.programs import Counts, Largest
+
+if TYPE_CHECKING:
+    from venmas.procedures.milp.encoding import Task
 
 log = logging.getLogger(__name__)
 
@@ -241,13 +243,13 @@ class Paths:
     def refuted(self, path: str) -> str | None:
         """Who has refuted it, of those whose word counts in this run."""
         match self._journal.get(self._key(path)):
-            case [str(by), str(version)] if by == BOUNDS or self._journal._current({by: version}):
+            case [str(by), str(version)] if by == BY_BOUNDS or self._journal._current({by: version}):
                 return by
         return None
 
     def keep(self, path: str, by: str) -> None:
         """Note who has refuted it."""
-        self._journal.put(self._key(path), [by, "" if by == BOUNDS else solver_version(by)])
+        self._journal.put(self._key(path), [by, "" if by == BY_BOUNDS else solver_version(by)])
 
     def _key(self, path: str) -> str:
         return "path:" + hashlib.sha256(f"{self._task}\n{path}".encode()).hexdigest()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from venmas.checker.forever.linear import demanded
-from venmas.checker.format.lines import Line, Lines
 from venmas.errors import InputError
 from venmas.logic import Formula, Linear, Not, Quantifier, fixpoints
 from venmas.logic.paths import questioned
@@ -14,10 +14,14 @@ from venmas.model.witness.replay import Replay, replay
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 
+if TYPE_CHECKING:
+    from venmas.checker.format.lines import Line
+
 
 def stays(system: System, shown: Formula, rows: Sequence[Line], semantics: Semantics = "real") -> str:
     """Why rows are no derivation that the initial states of a system satisfy a core formula; empty where they are."""
     from venmas.checker.forever.check import check_core  # few witnesses need it
+    from venmas.checker.format.lines import Lines
 
     try:
         check_core(system, shown, Lines(rows), semantics)

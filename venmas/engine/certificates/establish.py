@@ -22,12 +22,12 @@ from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import Reason
 from venmas.logic import TRUE, Bounded
 from venmas.procedures.exact.session import ExactSession
-from venmas.procedures.milp.encoding import Task
 from venmas.question import Question
 from venmas.solvers.programs import Programs
 
 if TYPE_CHECKING:
     from venmas.engine.certificates.kept import Certificate, Unwritten
+    from venmas.procedures.milp.encoding import Task
 
 PATIENCE = 10.0
 """Seconds that ``trust="auto"`` gives to a proof at least; it also gives as long again as the verdict took, thrice."""

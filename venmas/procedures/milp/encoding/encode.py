@@ -21,6 +21,7 @@ from venmas.procedures.milp.encoding.compositional import encode_path, paths
 from venmas.procedures.milp.encoding.formulas import FormulaEncoder
 from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.procedures.milp.encoding.states.spread import Spread
+from venmas.procedures.milp.settings import BY_BOUNDS
 from venmas.solvers.milp.subproblem import Subproblem
 from venmas.solvers.milp.terms import Contradiction, ReluEncoding
 
@@ -62,15 +63,12 @@ class Memory(Protocol):
     """Paths of a task that were refuted before, such as in an earlier run. A path is named by what it asks."""
 
     def refuted(self, path: str) -> str | None:
-        """Who has refuted it: a solver, or `BOUNDS`; None where nobody has."""
+        """Who has refuted it: a solver, or `BY_BOUNDS`; None where nobody has."""
         ...
 
     def keep(self, path: str, by: str) -> None:
         """Note that it is refuted."""
         ...
-
-
-BOUNDS = "bounds"
 
 
 @dataclass
@@ -149,7 +147,7 @@ class Stream:
             # all states of a path are made by now: what was found about them is found without the program, too
             asked = f"{region}\n{path.described()}" if self.memory is not None and not path.discarded else ""
             by = self.memory.refuted(asked) if self.memory is not None and asked else None
-            if by is not None and by != BOUNDS:
+            if by is not None and by != BY_BOUNDS:
                 self.created += 1
                 self.skipped[by] += 1
                 yield None
@@ -165,7 +163,7 @@ class Stream:
             except Contradiction:
                 self.discarded += 1
                 if self.memory is not None:
-                    self.memory.keep(asked, BOUNDS)
+                    self.memory.keep(asked, BY_BOUNDS)
                 continue
             yield self._made(encoder, root, region, asked)
 
