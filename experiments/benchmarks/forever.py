@@ -24,7 +24,7 @@ MAPS = {
     "4x4": "SFFF/FHFH/FFFH/HFFG",
     "8x8": "SFFFFFFF/FFFFFFFF/FFFHFFFF/FFFFFHFF/FFFHFFFF/FHHFFFHF/FHFFHFHF/FFFHFFFG",
 }
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "forever.md"
 SIZES = (8, 16)
 
 
@@ -68,12 +68,12 @@ def run(bench: Bench) -> None:
                 "invariant",
                 60,
             )
-        for title in ("thermostat.py", "policy.nnet"):
-            block = re.search(rf'title="{title}"\n(.*?)```', README.read_text(encoding="utf-8"), re.DOTALL)
-            assert block is not None
-            (folder / title).write_text(block[1], encoding="utf-8")
-        heater = partial(scenario, str(folder / "thermostat.py"), "AG warm", None)
-        bench.ask(Question("thermostat: AG warm", heater, "satisfied?"), "invariant", 60)
+        block = re.search(r'title="thermostat.py"\n(.*?)```', PAGE.read_text(encoding="utf-8"), re.DOTALL)
+        assert block is not None
+        (folder / "thermostat.py").write_text(block[1], encoding="utf-8")
+        for formula in ("AG warm", "AG AF low"):
+            heater = partial(scenario, str(folder / "thermostat.py"), formula, None)
+            bench.ask(Question(f"thermostat: {formula}", heater, "satisfied?"), "invariant", 60)
         for size in SIZES[: 1 if bench.quick else None]:
             lake = folder / f"lake{size}"
             lake.mkdir()
