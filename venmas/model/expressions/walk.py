@@ -9,10 +9,15 @@ from venmas.model.expressions.expr import Condition, Expr, children
 
 
 def walk(
-    roots: Iterable[Expr | Condition], into: Callable[[Expr | Condition], bool] = lambda node: True
+    roots: Iterable[Expr | Condition],
+    into: Callable[[Expr | Condition], bool] = lambda node: True,
+    seen: dict[int, object] | None = None,
 ) -> Iterator[Expr | Condition]:
-    """The nodes below the roots, each once, the roots first; into: are the parts of a node met, too?"""
-    seen: dict[int, object] = {}
+    """The nodes below the roots, each once, the roots first.
+
+    into: are the parts of a node met, too? seen: nodes that were met before, by identity; it takes those of this walk.
+    """
+    seen = {} if seen is None else seen
     stack = list(roots)
     while stack:
         node = stack.pop()

@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeVar
 
-from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.logic import TRUE, Formula, Vocabulary
 from venmas.model.expressions.domain import Domains
@@ -22,11 +21,11 @@ from venmas.model.expressions.expr import (
     Variable,
     as_condition,
     as_expr,
-    children,
 )
 from venmas.model.expressions.flows import Motion, flow_of
 from venmas.model.expressions.limits import MAX_BRANCHES, MAX_REGIONS, check_count, check_nesting
 from venmas.model.expressions.vector import Vector, read_size
+from venmas.model.expressions.walk import walk
 from venmas.model.system.arguments import (
     read_action,
     read_conditions,
@@ -356,18 +355,10 @@ class System(Shown):
             roots += [(where, b.guard), *((f"{where}, update of {n}", e) for n, e in b.updates)]
         return roots
 
-    def nodes(self) -> Iterator[tuple[str, Expr | Condition]]:
+    def nodes(self) -> tuple[tuple[str, Expr | Condition], ...]:
         """Every node once, with the place (agent or branch) that reaches it first."""
-        seen: set[int] = set()
-        stack = list(reversed(self._roots()))
-        while stack:
-            where, node = stack.pop()
-            if id(node) not in seen:
-                if not len(seen) % 32:
-                    ask()
-                seen.add(id(node))
-                yield where, node
-                stack.extend((where, child) for child in children(node))
+        seen: dict[int, object] = {}
+        return self.once("nodes", lambda: tuple((at, n) for at, root in self._roots() for n in walk([root], seen=seen)))
 
     @property
     def smooth(self) -> str:
