@@ -1,6 +1,6 @@
 """LTL of systems with reals, noise or smooth parts, by way of branching time.
 
-    for 1, 4, 16, .. seconds a question
+    for 1, 4, 16, .. seconds a question, where reals are few for 1/4 before
         a run that simulation meets, exact, replayed, with the formula evaluated on its letters:  violated
         derive: the initial states satisfy A f, each operator with A before it, and AG EX true   (`forever.derive`):
             satisfied
@@ -93,7 +93,8 @@ class ForeverLtlSession:
         searches = [] if self._runs is None else [self._runs.walked, self._runs.closed]
         sets = Sets(asking, self.system, None, TRUE if formula is None else formula, budget)
         why = "it has no form of branching time" if formula is None else ""
-        for number in range(_ROUNDS):
+        few = not self.system.smooth and dimension(self.system) <= FEW_REALS
+        for number in range(-1 if few else 0, _ROUNDS):
             asking.seconds, asking.late = 4.0**number, 0
             for search in list(searches):
                 if run := budget.spend(asking.seconds, lambda part: self._searched(search, searches, part)):  # noqa: B023
@@ -105,11 +106,11 @@ class ForeverLtlSession:
                 elif isinstance(answer, Proved | Violated):
                     return answer
                 why = answer or why
-            if (run := self._asked(2 * 4**number, budget)) is not None:
+            if (run := self._asked(2 * 4 ** max(number, 0), budget)) is not None:
                 return Broken(run)
             if (witness := self._stay(sets, budget)) is not None:
                 return Violated(witness)
-            if not asking.late and number:
+            if not asking.late and number > 0:
                 break
         fair = "; what holds of fair runs alone is not derived" if self.question.asked.fair else ""
         return Unknown(Reason.OPEN, (asking.left or why) + fair)
@@ -133,7 +134,7 @@ class ForeverLtlSession:
         with suppress(UnsuitableError, OverflowError, ModelError), limited(budget):
             if self._cells is None:
                 self._cells = CellSearch(asking, formula, negation)
-            answer = self._cells.search(budget, round(MANY * asking.seconds))
+            answer = self._cells.search(budget, round(MANY * max(asking.seconds, 1)))
             if isinstance(answer, tuple):
                 witness = None if negation is None else stay(*answer, asking, budget)
                 return "" if witness is None else Violated(witness)
