@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from time import monotonic
 
 from venmas.budget import Budget
 from venmas.checker.forever import rules
 from venmas.checker.forever.rules import Derived, Letter, along, into, round_, until
-from venmas.checker.forever.sequents import HOLE, Sequent
+from venmas.checker.forever.sequents import HOLE, INIT, Sequent
 from venmas.logic import (
     AX,
     EX,
@@ -52,6 +53,8 @@ from venmas.procedures.forever.claims.proof import Derivation, Inferred
 
 MOST_STEPS = 64
 """Steps of the longest window."""
+_SOON = 1 / 8
+"""Part of the time of a question, within which one was answered soon."""
 
 
 @dataclass(frozen=True)
@@ -292,16 +295,19 @@ class Deriving:
         return Inferred(rules.Stay((), one.name, one.name, 0, back[1], to_text(always.operand)), (back[0],))
 
     def _doubled(self, start: str, formula: Callable[[int], Formula]) -> Iterator[int]:
-        """Steps of windows, until two were late, that no samples refute; of long ones the first in any case.
+        """Steps of windows, until two were late, that no samples refute; of long ones the first in any case, and from
+        the initial states those after windows that were answered soon.
 
         A longer window may be the easier one, as procedures differ in what is long.
         """
-        steps, late, known = 1, self.asking.late, self.asking.samples.knows(start)
-        while steps <= (MOST_STEPS if known else self.asking.steps) and self.asking.late <= late + 1:
+        steps, late, known, soon = 1, self.asking.late, self.asking.samples.knows(start), start == INIT
+        while steps <= (MOST_STEPS if known or soon else self.asking.steps) and self.asking.late <= late + 1:
             core = Sequent.of(start, formula(steps)).formula
             if not (known and self.asking.refuted(start, core, self.initial)):
+                begun = monotonic()
                 yield steps
                 known = known and self.asking.late > late
+                soon &= monotonic() - begun < _SOON * self.asking.seconds
             steps *= 2
 
     def _tell(self, how: str, one: Set) -> None:

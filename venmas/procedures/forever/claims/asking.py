@@ -162,7 +162,7 @@ class Asking:
         return answer
 
     def _decided(self, system: System, formula: Formula, chosen: Noise, budget: Budget) -> tuple[Question, Answer]:
-        long = self._certified and len(system.branches) == 1 and (formula.horizon or 0) >= _LONG
+        long = self._certified and (formula.horizon or 0) >= _LONG
         certified = long or bool(system.smooth)  # else the proof is found again, in rationals
         question = Question(system, Bounded(formula), self._semantics, certified=certified, inside=True, chosen=chosen)
         if formula.depth <= 1 and not system.smooth:
