@@ -79,6 +79,7 @@ STAYS: list[tuple[Callable[[], System], str]] = [
     (lambda: loops.line("half", HALF, 1, 2), "AF x <= 0"),
     (lambda: loops.line("half", HALF, 1, 2), "AF x <= -0.1"),
     (lambda: loops.spiral(beside=True), "AF x >= 1.5"),
+    (loops.doubling, "EF (x <= 0.5 & x >= -0.5)"),  # from 1 and from -1 alone
     (loops.smooth, "EG x >= 0.6"),
     (lambda: loops.smooth(Fraction(1, 20)), "EG x >= 1.2"),
 ]

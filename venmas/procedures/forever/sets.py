@@ -25,7 +25,7 @@ from venmas.procedures.forever.derive import Deriving, Set
 from venmas.procedures.forever.reached import returning
 from venmas.procedures.forever.settled import Settled, Settling
 from venmas.procedures.kinduction.runs import Runs
-from venmas.procedures.kinduction.sets import candidates
+from venmas.procedures.kinduction.sets import LAYERS, Candidate, candidates
 
 _POINTS = 4
 _MARGIN = Fraction(1, 64)
@@ -130,7 +130,8 @@ class Sets:
             yield self._named(self._given, 0, 1)
         seen: set[Formula] = set()
         sampled = [one for one, _ in self._sampled(TRUE)]
-        for one in chain(sampled[:_FEW], self._settled(), self._reached(), sampled[_FEW:], self._plain()):
+        others = chain(self._settled(), self._reached(), self._followed(), sampled[_FEW:], self._plain())
+        for one in chain(sampled[:_FEW], others):
             if one.states not in seen:
                 seen.add(one.states)
                 yield self._named(one.states, one.into, one.again)
@@ -197,6 +198,21 @@ class Sets:
         if plain and real and len(system.branches) == 1:  # several branches make many sets of states
             for one in returning(system, self._tick):
                 yield Set("", one.formula(system), one.entry, one.period)
+
+    def _followed(self) -> Iterator[Set]:
+        """The box of the runs from a single state, no wider: that state may be the end of a set in which they stay."""
+        if self._initial.initial_condition is not TRUE:
+            return
+        runs, noise = NoisyRuns(self._initial), set(self._initial.disturbances)
+        with np.errstate(all="ignore"):
+            layers = [states for states, _ in runs.layers(LAYERS)]
+        if len(np.unique(layers[0], axis=0)) != 1:
+            return
+        seen = np.concatenate(layers)
+        ends = zip(runs.system.variables, seen.min(0), seen.max(0), strict=True)
+        names = [n for n in self._initial.variables if n not in noise]
+        box = {n: (Fraction(low), Fraction(high)) for n, low, high in ends if n in names}
+        yield Set("", Candidate((box,), 0, 1).formula(self._initial), 0, 1)
 
     def _sampled(self, keep: Formula) -> list[tuple[Set, Box]]:
         """Sets round late states, each with a box that holds it."""
