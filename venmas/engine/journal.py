@@ -38,12 +38,11 @@ from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.lasso import replayed_again
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Subject
-from venmas.procedures.milp.settings import BY_BOUNDS
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.runtime.identity import code_digest
 from venmas.runtime.memory import peak_mb
 from venmas.solvers import get_solver
-from venmas.solvers.programs import Counts, Largest
+from venmas.solvers.programs import BY_BOUNDS, Counts, Largest
 
 if TYPE_CHECKING:
     from venmas.procedures.milp.encoding import Task

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+BY_BOUNDS = "bounds"
+"""Who has refuted a program for which no solver was asked."""
+
 
 @dataclass
 class Counts:

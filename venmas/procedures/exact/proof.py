@@ -1,4 +1,4 @@
-"""What a search in exact rationals has found: light, for reports and for sessions that have not begun to search."""
+"""Findings of a search in exact rationals, for reports and for sessions that have not begun to search."""
 
 from __future__ import annotations
 

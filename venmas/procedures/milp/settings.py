@@ -29,5 +29,3 @@ ISOLATED = Option(
     "solve in worker processes. off: mono and comp-seq solve in this one, which hangs with a solver that hangs",
 )
 OPTIONS = (ENCODING, BOUND_METHOD, SUCCESSORS, ISOLATED)
-BY_BOUNDS = "bounds"
-"""Who has refuted a program that no solver was asked for."""

@@ -21,9 +21,9 @@ from venmas.procedures.milp.encoding.compositional import encode_path, paths
 from venmas.procedures.milp.encoding.formulas import FormulaEncoder
 from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.procedures.milp.encoding.states.spread import Spread
-from venmas.procedures.milp.settings import BY_BOUNDS
 from venmas.solvers.milp.subproblem import Subproblem
 from venmas.solvers.milp.terms import Contradiction, ReluEncoding
+from venmas.solvers.programs import BY_BOUNDS
 
 Strategy = Literal["monolithic", "compositional"]
 _HEARTBEAT = 0.02  # s
