@@ -44,8 +44,8 @@ class Kind:
 
     def check(self, about: About, lines: Lines) -> Checked:
         """Check such a proof. Raises `CheckError`."""
-        found: Checked = import_module(self.module).proved(about, lines)
-        return found
+        checked: Checked = import_module(self.module).proved(about, lines)
+        return checked
 
 
 _HERE = "venmas.checker"
@@ -116,8 +116,8 @@ def check_claim(header: Header, lines: Lines, system: System | None = None) -> C
     """
     with lines.refusing():
         if header.netlist is not None:
-            found: Checked = import_module(f"{_HERE}.netlists.check").check_netlist(header.claim, header.netlist, lines)
-            return found
+            checked: Checked = import_module(f"{_HERE}.netlists.check").check_netlist(header.claim, header.netlist, lines)
+            return checked
         if system is None:
             raise CheckError(0, "it is about a system, and none is given")
         kind = KINDS[header.proof]

@@ -81,8 +81,8 @@ class ExactSession:
     def _search(self) -> Iterator[None]:
         from venmas.procedures.exact.search import Prover  # with the rules of proofs: loaded when the search begins
 
-        asked = self.question
-        yield from Prover(asked.system, asked.target, self._write, asked.semantics, self._whole, self.figures).steps()
+        of = self.question
+        yield from Prover(of.system, of.target, self._write, of.semantics, self._whole, self.figures).steps()
 
     def _ended(self, proof: Proof) -> Answer:
         if proof.witness is not None:
