@@ -116,7 +116,8 @@ def check_claim(header: Header, lines: Lines, system: System | None = None) -> C
     """
     with lines.refusing():
         if header.netlist is not None:
-            checked: Checked = import_module(f"{_HERE}.netlists.check").check_netlist(header.claim, header.netlist, lines)
+            check = import_module(f"{_HERE}.netlists.check").check_netlist
+            checked: Checked = check(header.claim, header.netlist, lines)
             return checked
         if system is None:
             raise CheckError(0, "it is about a system, and none is given")
