@@ -6,6 +6,7 @@ from time import monotonic
 import pytest
 
 from venmas.budget import BudgetError
+from venmas.engine.portfolio import Portfolio
 from venmas.engine.verify import verify
 from venmas.errors import ModelError, Reason
 from venmas.logic import AX, And, Atom, parse
@@ -100,6 +101,23 @@ def test_a_deadlock_that_time_leaves_open_is_told(monkeypatch):
     report = verify(stops(), "AX^4 false", mode="adaptive", timeout=10)
     assert report.satisfied
     assert report.notes == ["a deadlock may be reachable: the time limit was reached before it was decided"]
+
+
+def test_what_no_proof_is_found_of_is_decided_without_one(monkeypatch, tmp_path):
+    decide, asked = Portfolio.decide, []
+
+    def late(portfolio, question, *rest, **options):
+        asked.append(question.certified)
+        if question.certified:
+            raise BudgetError(portfolio.main, Reason.TIME, "the time limit was reached")
+        return decide(portfolio, question, *rest, **options)
+
+    monkeypatch.setattr(Portfolio, "decide", late)
+    system = line(lambda x: [x > 0, x < 1])
+    report = verify(system, "AX x < 2", timeout=10, certificate=tmp_path / "c.gz")
+    assert report.satisfied and asked[:2] == [True, False]
+    report = verify(system, "AX x <= 1.9", timeout=10, certificate=tmp_path / "c.gz")
+    assert report.violated and report.replay.confirmed
 
 
 def test_deadlocks():

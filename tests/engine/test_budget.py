@@ -13,6 +13,7 @@ from venmas.engine.partial.partial import kept
 from venmas.engine.report import Verdict
 from venmas.errors import Reason
 from venmas.model import maximum, minimum
+from venmas.procedures.exact import search as _search  # noqa: F401, loaded before time is taken
 from venmas.solvers import registry
 from venmas.solvers.highs import Highs
 from venmas.solvers.milp.program import Unknown

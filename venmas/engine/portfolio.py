@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 _LEFT, _LATER = 1 / 3, 1.0
 """Part of the time of the last resort, and seconds before it, for those that had not ended with their stage."""
+_WITHOUT = 3 / 4
+"""Part of the time kept for a proof, for an answer without one."""
 _AGAIN = 20.0
 """Seconds for a side condition of the procedure that proved the property, where there is no limit."""
 
@@ -64,8 +66,41 @@ class Portfolio:
     def settle(self, question: Asked) -> Answer:
         """Decide the question; a refutation holds for all runs, and reachable deadlocks are noted.
 
-        Raises `BudgetError`, and `ModelError` where a run leaves the declared box (design S1).
+        What no proof to be written is found of in time is asked once more without one. Raises `BudgetError`, and
+        `ModelError` where a run leaves the declared box (design S1).
         """
+        try:
+            answer = self._settled(question)
+        except BudgetError as error:
+            late = None if error.budget is not self.main or error.reason is not Reason.TIME else self._late(question)
+            if late is None:
+                raise
+            return late
+        late = self._late(question) if isinstance(answer, Unknown) and answer.reason is Reason.TIME else None
+        return late or answer
+
+    def _late(self, question: Asked) -> Answer | None:
+        """The answer of those that write no proof, too, in most of the time that was kept to write one."""
+        left, others = self.budget.left, any(turn.again for stage in self.mode.stages[:-1] for turn in stage)
+        if not (
+            others and isinstance(question, Question) and question.certified and left and question.about == "property"
+        ):
+            return None
+        main, begun = self.main, self._begun
+        self.main, self._begun = self.budget.within(_WITHOUT * left), {}
+        try:
+            answer = self._settled(replace(question, certified=False))
+        except BudgetError as error:
+            if error.budget is not self.main:
+                raise
+            answer = None
+        self.main = main
+        if answer is None or isinstance(answer, Unknown):
+            self._begun = begun
+            return None
+        return answer
+
+    def _settled(self, question: Asked) -> Answer:
         answer = self.decide(question)
         decided = self.decided
         if isinstance(question, LinearQuestion):
