@@ -6,30 +6,9 @@ from fractions import Fraction
 from functools import partial
 
 from experiments.forever.real import Make, pair, spiral, tanks
-from experiments.forever.systems import HALF, tank, thermostat
+from experiments.forever.systems import HALF, doubling, line, tank, thermostat
 from venmas import load_scenario
-from venmas.model import System, where
-
-
-def line(factor: Fraction | int, low: Fraction | int, high: Fraction | int) -> System:
-    """One state that is multiplied, held at the ends of its range."""
-    system = System("line")
-    x = system.real("x", -8, 8)
-    moved = x * factor
-    system.branch("go", x=where(moved > 8, 8, where(moved < -8, -8, moved)))
-    system.initial(x >= low, x <= high)
-    return system
-
-
-def doubling() -> System:
-    """x' = 2x - 1 or 2x + 1: who is beside 1 and -1 is led to the middle, and from 1 and -1 all ways keep off it."""
-    system = System("doubling")
-    x = system.real("x", -8, 8)
-    for name, add in (("down", -1), ("up", 1)):
-        moved = 2 * x + add
-        system.branch(name, x=where(moved > 8, 8, where(moved < -8, -8, moved)))
-    system.initial(x >= -1, x <= 1)
-    return system
+from venmas.model import System
 
 
 def turn(x_: Fraction, y_: Fraction, low: Fraction | int, high: Fraction | int) -> System:
@@ -64,8 +43,8 @@ KNOWN: dict[str, tuple[Make, dict[str, str]]] = {
     "spiral": (spiral, {"AF AG (x <= 0.1 & x >= -0.1)": TRUE}),
     "shrinking": (partial(SHRINKING, -1, 1), {"AF x >= 1.5": FALSE, "AF AG (x <= 0.1 & x >= -0.1)": TRUE}),
     "shrinking, beside 0": (partial(SHRINKING, HALF, 1), {"AF x >= 1.5": FALSE}),
-    "half": (partial(line, HALF, 1, 2), {"AF AG x <= 0.001": TRUE, "AF x <= 0": FALSE, "AF x <= -0.1": FALSE}),
-    "escape": (partial(line, 2, Fraction(1, 100), 1), {"AF x >= 1": TRUE, "AF AG x >= 1": TRUE}),
+    "half": (partial(line, "half", HALF, 1, 2), {"AF AG x <= 0.001": TRUE, "AF x <= 0": FALSE, "AF x <= -0.1": FALSE}),
+    "escape": (partial(line, "escape", 2, Fraction(1, 100), 1), {"AF x >= 1": TRUE, "AF AG x >= 1": TRUE}),
     "doubling": (
         doubling,
         {"EG (x >= -1 & x <= 1)": TRUE}
@@ -74,6 +53,6 @@ KNOWN: dict[str, tuple[Make, dict[str, str]]] = {
     "tanks3": (tanks, dict.fromkeys(("AF near", "AG AF near", "AF AG near"), TRUE)),
     "pair4": (pair, dict.fromkeys(("AF near", "AG AF near", "AF AG near"), TRUE)),
     "rigid turn": (RIGID, {"AF x <= 0": TRUE, "AG AF x <= 0": TRUE, "AF x >= 1.3": FALSE}),
-    "vcas": (partial(load_scenario("vcas").system), {"AF tau <= 10": TRUE}),
+    "vcas": (lambda: load_scenario("vcas").system(), {"AF tau <= 10": TRUE}),
 }
 """Systems and questions with what is known of them. No finite set of polytopes shows the last two of the rigid turn."""

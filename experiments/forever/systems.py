@@ -1,4 +1,4 @@
-"""Six small loops, one of each kind, with propositions p and q and the answers of all questions about them."""
+"""Six small loops, one of each kind, with propositions p and q and questions about them, and two lines beside."""
 
 from __future__ import annotations
 
@@ -60,6 +60,28 @@ def swing(noise: Fraction | int = 0) -> System:
     system.branch("push", x=x - HALF * sin(x) + Fraction(1, 4) + gust)
     system.initial(x >= HALF, x <= 1)
     return _with(system, p=x >= Fraction(1, 3), q=x <= Fraction(1, 4))
+
+
+def line(name: str, factor: Fraction | int, low: Fraction | int, high: Fraction | int, ends: int = 100) -> System:
+    """x' = factor x from an interval; what would leave the box stays at its end."""
+    system = System(name)
+    x = system.real("x", -ends, ends)
+    moved = x * factor
+    system.branch("go", x=where(moved > ends, ends, where(moved < -ends, -ends, moved)))
+    system.initial(x >= low, x <= high)
+    return system
+
+
+def doubling() -> System:
+    """x' = 2x - 1 or 2x + 1, held at the ends of the box: unstable, and kept by the right choice alone."""
+    system = System("doubling")
+    x = system.real("x", -8, 8)
+    for name, add in (("down", -1), ("up", 1)):
+        moved = 2 * x + add
+        system.branch(name, x=where(moved > 8, 8, where(moved < -8, -8, moved)))
+    system.initial(x >= -1, x <= 1)
+    system.proposition("in_", (x >= -1) & (x <= 1))
+    return system
 
 
 def _with(system: System, **propositions: object) -> System:

@@ -21,7 +21,7 @@ from venmas.checker.format.fields import Limit, Number, key_of, plain_type, powe
 from venmas.checker.format.header import Header
 from venmas.checker.format.rule import RULES, Rule
 
-for _module in (*(kind.module for kind in file.KINDS.values()), "venmas.checker.netlists.check"):
+for _module in (*(kind.module for kind in file.KINDS.values()), file.NETLISTS):
     import_module(_module)  # registers its rules
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -72,6 +72,8 @@ KINDS: Mapping[str, Kind] = {
 """Kinds of proofs about systems, by the name in the header."""
 NETLIST = "netlist"
 """The kind of proofs about a netlist, which is in the header."""
+NETLISTS = f"{_HERE}.netlists.check"
+"""The module that checks them."""
 _OF_NETLIST = frozenset({"fair", "initial"})
 
 
@@ -116,8 +118,7 @@ def check_claim(header: Header, lines: Lines, system: System | None = None) -> C
     """
     with lines.refusing():
         if header.netlist is not None:
-            check = import_module(f"{_HERE}.netlists.check").check_netlist
-            checked: Checked = check(header.claim, header.netlist, lines)
+            checked: Checked = import_module(NETLISTS).check_netlist(header.claim, header.netlist, lines)
             return checked
         if system is None:
             raise CheckError(0, "it is about a system, and none is given")

@@ -69,33 +69,29 @@ class Portfolio:
         What no proof to be written is found of in time is asked once more without one. Raises `BudgetError`, and
         `ModelError` where a run leaves the declared box (design S1).
         """
+        answer = self._in_time(question)
+        if isinstance(answer, Unknown) and answer.reason is Reason.TIME:
+            return self._late(question) or answer
+        return answer
+
+    def _in_time(self, question: Asked) -> Answer:
         try:
-            answer = self._settled(question)
+            return self._settled(question)
         except BudgetError as error:
-            late = None if error.budget is not self.main or error.reason is not Reason.TIME else self._late(question)
-            if late is None:
+            if error.budget is not self.main or error.reason is not Reason.TIME:
                 raise
-            return late
-        late = self._late(question) if isinstance(answer, Unknown) and answer.reason is Reason.TIME else None
-        return late or answer
+            return Unknown(Reason.TIME, error.message)
 
     def _late(self, question: Asked) -> Answer | None:
         """The answer of those that write no proof, too, in most of the time that was kept to write one."""
         left, others = self.budget.left, any(turn.again for stage in self.mode.stages[:-1] for turn in stage)
-        if not (
-            others and isinstance(question, Question) and question.certified and left and question.about == "property"
-        ):
+        if not (others and left and isinstance(question, Question) and question.certified):
             return None
         main, begun = self.main, self._begun
         self.main, self._begun = self.budget.within(_WITHOUT * left), {}
-        try:
-            answer = self._settled(replace(question, certified=False))
-        except BudgetError as error:
-            if error.budget is not self.main:
-                raise
-            answer = None
+        answer = self._in_time(replace(question, certified=False))
         self.main = main
-        if answer is None or isinstance(answer, Unknown):
+        if isinstance(answer, Unknown):
             self._begun = begun
             return None
         return answer

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from experiments.forever.systems import doubling as doubling
+from experiments.forever.systems import line as line
 from venmas.model import System, apply_network, argmax, sin, switch, where
 from venmas.nn import relu_network
 
@@ -50,28 +52,6 @@ def tank() -> System:
     system.proposition("full", level >= 5)
     system.proposition("empty", level <= 2)
     system.proposition("ok", level <= 8)
-    return system
-
-
-def line(name: str, factor: Fraction | int, low: object, high: object, ends: object = 100) -> System:
-    """x' = factor x from an interval; what would leave the box stays at its end."""
-    system = System(name)
-    x = system.real("x", -ends, ends)
-    moved = x * factor
-    system.branch("go", x=where(moved > ends, ends, where(moved < -ends, -ends, moved)))
-    system.initial(x >= low, x <= high)
-    return system
-
-
-def doubling() -> System:
-    """x' = 2x - 1 or 2x + 1, held at the ends of the box: unstable, and kept by the right choice alone."""
-    system = System("doubling")
-    x = system.real("x", -8, 8)
-    for name, add in (("down", -1), ("up", 1)):
-        moved = 2 * x + add
-        system.branch(name, x=where(moved > 8, 8, where(moved < -8, -8, moved)))
-    system.initial(x >= -1, x <= 1)
-    system.proposition("in_", (x >= -1) & (x <= 1))
     return system
 
 
