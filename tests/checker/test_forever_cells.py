@@ -12,11 +12,11 @@ from random import Random
 import pytest
 
 from tests.checker.test_forever_rules import STATES, Graph, _graph, _system, evaluate
-from venmas.checker.forever.cells import Cells
+from venmas.checker.forever.cells import Cells, Settled
 from venmas.checker.forever.sequents import INIT, Scope, Sequent
 from venmas.checker.levels.labels import ahead
 from venmas.errors import FormulaError
-from venmas.logic import Fixpoint, Formula, Quantifier, parse, parse_property
+from venmas.logic import CoBuchi, Fixpoint, Formula, Quantifier, parse, parse_property
 from venmas.model import System
 
 pytestmark = pytest.mark.quick
@@ -99,6 +99,55 @@ def test_true_levels_show_what_holds_and_no_levels_more(graphs: int) -> None:
             if shown:
                 assert _true(line.shows(scope), graph, known), (kind, line, graph)
     assert len(seen) == 8 and min(seen.values()) > graphs // 40, seen
+
+
+def _settled_levels(graph: Graph, held: frozenset[int]) -> list[int]:
+    """Levels of A F G: the most states without it on the way to the end, plus one; 0 where there may be ever more."""
+    levels = [0] * STATES
+    for level in range(1, STATES + 2):
+        low = {s for s in range(STATES) if levels[s]}
+        lower = {s for s in range(STATES) if all(t in low for t in graph[s])}
+        inside = {s for s in range(STATES) if s not in low and (s in lower or s in held)}
+        while True:
+            left = {s for s in inside if s not in lower and any(t not in inside | low for t in graph[s])}
+            if not left:
+                break
+            inside -= left
+        for s in inside:
+            levels[s] = level
+    return levels
+
+
+@pytest.mark.parametrize("graphs", [1000, pytest.param(4000, marks=pytest.mark.slow)])
+def test_runs_settle_where_levels_fall(graphs: int) -> None:
+    """A F G p by levels: true ones show it wherever it holds, and others show nothing that is false."""
+    rng, system, seen = Random(5), _system(), Counter[tuple[str, bool]]()
+    for _ in range(graphs):
+        graph, p = _graph(rng), frozenset(s for s in range(STATES) if rng.random() < 0.6)
+        core = CoBuchi(parse(_text(p), system.vocabulary))
+        held, cells = evaluate(core, graph), range(STATES)
+        true = _settled_levels(graph, p)
+        assert {s for s in cells if true[s]} == held
+        states = {f"C{s}": frozenset({s}) for s in cells}
+        wide = {n: s | {rng.randrange(STATES)} if rng.random() < 0.1 else s for n, s in states.items()}
+        other = [n if rng.random() > 0.1 else rng.randint(0, 3) for n in true]
+        starts = frozenset(rng.sample(range(STATES), rng.randint(1, 2)))
+        leads = tuple(tuple(graph[s]) for s in cells)
+        for kind, levels, names, start in (
+            ("true", true, states, held or starts),
+            ("wide", true, wide, starts),
+            ("levels", other, states, starts),
+        ):
+            rows = tuple((n,) for n in levels)
+            line = Settled(tuple(range(STATES + 1)), INIT, _text(p), tuple(names), rows, leads, tuple(cells))
+            scope = Scope.of(system, {n: parse(_text(s), system.vocabulary) for n, s in names.items()})
+            known = {**names, INIT: start}
+            shown = all(_true(need, graph, known) for need in line.needs(scope))
+            assert shown or kind != "true" or not held, (line, graph)
+            seen[kind, shown] += 1
+            if shown:
+                assert _true(line.shows(scope), graph, known), (kind, line, graph)
+    assert len(seen) == 6 and min(seen.values()) > graphs // 40, seen
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from venmas.checker.forever.rules import (
     Close,
     Constant,
     Derived,
+    Persist,
     Recur,
     Replace,
     Stay,
@@ -105,6 +106,25 @@ def test_true_premises_have_true_conclusions(graphs: int) -> None:
             seen[stated.name] += 1
             assert true(stated.shows(scope)), (stated, graph)
     assert len(seen) == 9 and min(seen.values()) >= graphs // 300, seen
+
+
+def test_runs_that_come_to_states_that_keep_it_have_it_in_the_end() -> None:
+    """AF AG p shows A F G p; it is not said by it, as the last graph shows: 0 may stay, and may not."""
+    rng, system, seen = Random(2), _system(), Counter[bool]()
+    for _ in range(400):
+        (_, states), (text, _) = _set(rng, system), _set(rng, system)
+        graph, scope = _graph(rng), Scope.of(system, {"S": states})
+        rule = Persist((0,), "S", text)
+        (need,), shows = rule.needs(scope), rule.shows(scope)
+        start = evaluate(fixpoints(states), graph)
+        seen[start <= evaluate(need.formula, graph)] += 1
+        assert not start <= evaluate(need.formula, graph) or start <= evaluate(shows.formula, graph), (rule, graph)
+    assert min(seen.values()) > 40, seen
+    rule = Persist((0,), "S", "s != 1")
+    scope = Scope.of(system, {"S": parse("s == 0", system.vocabulary)})
+    graph = [[0, 1], [2], [2], [], []]
+    assert 0 not in evaluate(rule.needs(scope)[0].formula, graph)
+    assert 0 in evaluate(rule.shows(scope).formula, graph)
 
 
 def test_what_no_branch_changes_holds_along_runs() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tests.corpus.spec import State
-from venmas.logic import AX, EX, And, Atom, Bottom, Fixpoint, Formula, Or, Quantifier, Top
+from venmas.logic import AX, EX, And, Atom, Bottom, CoBuchi, Fixpoint, Formula, Or, Quantifier, Top
 
 
 def holding(
@@ -30,6 +30,12 @@ def holding(
             return frozenset.union(*(holding(part, states, edges, rim=rim) for part in parts))
         case AX(part) | EX(part):
             return before(isinstance(core, AX), holding(part, states, edges, rim=rim))
+        case CoBuchi(part):
+            assert not rim
+            held = holding(part, states, edges)
+            met = {s: _met(s, edges) for s in every}
+            again = {s for s in every if s in met[s] and s not in held}
+            return frozenset(s for s in every if not (met[s] | {s}) & again)
         case Fixpoint(least, quantifier, left, right):
             p, q = (holding(part, states, edges, rim=rim) for part in (left, right))
             all_ = quantifier is Quantifier.ALL
@@ -41,3 +47,15 @@ def holding(
                     return found
                 found = after
     raise AssertionError(core)
+
+
+def _met(state: int, edges: Sequence[Iterable[int]]) -> set[int]:
+    """The states that a run may come to after a step or more."""
+    met: set[int] = set()
+    waiting = list(edges[state])
+    while waiting:
+        new = waiting.pop()
+        if new not in met:
+            met.add(new)
+            waiting += edges[new]
+    return met

@@ -3,6 +3,7 @@
 LTL shares its connectives and comparisons: `paths`, `ltl_parser`, `lassos` (design L2, L3).
 """
 
+from venmas.logic.core import Buchi, CoBuchi, Fixpoint
 from venmas.logic.evaluate import FiniteModel, evaluate
 from venmas.logic.formula import (
     AX,
@@ -13,7 +14,6 @@ from venmas.logic.formula import (
     Atom,
     Bottom,
     Finally,
-    Fixpoint,
     Formula,
     Globally,
     Iff,
@@ -61,6 +61,8 @@ __all__ = [
     "Bottom",
     "Bounded",
     "Branching",
+    "Buchi",
+    "CoBuchi",
     "Deadlock",
     "Finally",
     "FiniteModel",

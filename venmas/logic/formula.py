@@ -312,22 +312,6 @@ class Until(Window):
         return None if right is None or left is None else max(right, left - 1 if self.end else 0)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Fixpoint(Formula):
-    """A fixpoint of one step, of the core form of properties without a bound: no text states it.
-
-    The least Z with ``Z = right | (left & QX Z)``, or the greatest with ``Z = right & (left | QX Z)``.
-    """
-
-    least: bool
-    quantifier: Quantifier
-    left: Formula
-    right: Formula
-
-    def _horizon(self) -> int | None:
-        return None
-
-
 TRUE: Formula = Top()
 FALSE: Formula = Bottom()
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from venmas.budget import ask
+from venmas.logic.core import Fixpoint
 from venmas.logic.formula import (
     AX,
     EX,
@@ -13,7 +14,6 @@ from venmas.logic.formula import (
     Atom,
     Bottom,
     Finally,
-    Fixpoint,
     Formula,
     Globally,
     Iff,

@@ -7,7 +7,8 @@ operands in core form. Each result is linear in its bound, because parts are sha
 from __future__ import annotations
 
 from venmas.budget import ask
-from venmas.logic.formula import AX, EX, FALSE, TRUE, Fixpoint, Formula, Quantifier, conjunction, disjunction
+from venmas.logic.core import Fixpoint
+from venmas.logic.formula import AX, EX, FALSE, TRUE, Formula, Quantifier, conjunction, disjunction
 
 
 def step(quantifier: Quantifier, operand: Formula, k: int = 1) -> Formula:

@@ -14,12 +14,18 @@ level of h_j, which is 0 where nothing is said. Let L_i be the cells that steps 
                  least Z = r | (l & QX Z):                   r[i] | (l[i] & QX V_ij)
                  greatest Z = r & (l | QX Z):                r[i] & (l[i] | QX U_ij)
 
+    settled  X |- the union of the cells of L
+             S_i |- (p & AX W_i) | AX V_i, for all i                                                        X |- A F G p
+    with each cell of one level, and W_i the union of the cells of L_i that have no higher one than S_i
+
 Every state of a cell with a level of h_j satisfies h_j. By induction over f, as core formulas are monotone in their
 parts: what is put in for parts of h_j lies within them. QX g is then immediate. For a least fixpoint, by induction over
 levels: its conjunct leads to states of cells with lower levels, which are in the fixpoint. For a greatest one, by
 coinduction: the states of the cells that have a level, with what satisfies h_j besides, are a post-fixpoint. Cells may
 overlap, and need not cover anything: a state of two has what each of them says. The fixpoints say nothing of ends of
-runs but through AX and EX themselves. That no run leaves the box as far as f asks is part of the bounded premises, each
+runs but through AX and EX themselves. Along a run from a cell levels never rise, and fall wherever p does not hold, so
+that it holds from some step on (settled: the co-Büchi condition; its dual E G F p, where levels fall until p holds, is
+what a search looks for besides). That no run leaves the box as far as f asks is part of the bounded premises, each
 of which looks a step ahead from its cell. Unions of boxes are joined (`boxes`).
 
 (Three-valued model checking: Bruns, Godefroid, CAV 1999; a level is a progress measure: Klarlund, FOCS 1991; Namjoshi,
@@ -34,7 +40,7 @@ from typing import Annotated
 
 from venmas.budget import ask
 from venmas.checker.forever.boxes import union
-from venmas.checker.forever.rules import By, Derived, Name
+from venmas.checker.forever.rules import By, Derived, Name, settled
 from venmas.checker.forever.sequents import Scope, Sequent
 from venmas.checker.format.fields import Count, Limit
 from venmas.checker.format.rule import rule
@@ -46,6 +52,7 @@ from venmas.logic import (
     FALSE,
     TRUE,
     And,
+    CoBuchi,
     Fixpoint,
     Formula,
     Or,
@@ -97,6 +104,15 @@ class Cells(Derived):
         return Sequent.of(self.start, scope.read(self.holds))
 
 
+@rule("settled")
+@dataclass(frozen=True, slots=True)
+class Settled(Cells):
+    """Sets with a level each, which falls where what holds in the end does not: all runs have it from some step on."""
+
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
+        return settled(self.start, scope.read(self.holds))
+
+
 class _Graph:
     """The graph of sets that a line states. Raises `FormulaError` where it has not the shape of a graph."""
 
@@ -117,7 +133,7 @@ class _Graph:
                 return conjunction(self.put(part, known) for part in parts)
             case Or(parts):
                 return disjunction(self.put(part, known) for part in parts)
-            case AX() | EX() | Fixpoint():
+            case AX() | EX() | Fixpoint() | CoBuchi():
                 return known(node)
         return node
 
@@ -136,6 +152,10 @@ class _Graph:
         if isinstance(part, AX | EX):
             quantifier = Quantifier.ALL if isinstance(part, AX) else Quantifier.EXISTS
             return step(quantifier, self.put(part.operand, lambda node: self.union(node, leads)))
+        if isinstance(part, CoBuchi):
+            holds = self.put(part.operand, lambda node: self._said(cell, node))
+            still, lower = (step(Quantifier.ALL, self.union(part, leads, end)) for end in (level + 1, level))
+            return disjunction([conjunction([holds, still]), lower])
         assert isinstance(part, Fixpoint)
         left, right = (self.put(side, lambda node: self._said(cell, node)) for side in (part.left, part.right))
         later = step(part.quantifier, self.union(part, leads, level if part.least else None))

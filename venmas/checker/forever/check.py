@@ -99,8 +99,7 @@ class _Checker:
                 if system.smooth:
                     raise self._lines.refused("a proof by goals is about piecewise linear systems")
                 found = check(system, formula, True, proof, self._semantics)
-        done = self.done
-        self.done = Checked(0, done.refuted + found.refuted, done.shared + found.shared, done.leaves + found.leaves)
+        self.done.add(found)
 
 
 def proved(about: About, lines: Lines) -> Checked:

@@ -70,13 +70,20 @@ def demanded(
     No run leaves the declared box then. False: nothing shows it, as with noise and a guard on every branch: EX true
     would say that a state has a successor under some noise, and it has to have one under all.
     """
+    system, on = goes_on(system, deadlock)
+    return system, conjunction([on, branching(formula, quantifier)])
+
+
+def goes_on(system: System, deadlock: Deadlock) -> tuple[System, Formula]:
+    """The system whose infinite runs are meant, and that no other run is there, within the declared box: AG EX true.
+
+    False where nothing shows it.
+    """
     if system.disturbances and system.may_deadlock:
         return system, FALSE
     if deadlock == "stutter":
-        system, goes_on = stuttering(system), TRUE
-    else:
-        goes_on = EX(TRUE) if system.may_deadlock else TRUE
-    return system, conjunction([Globally(Quantifier.ALL, 0, None, goes_on), branching(formula, quantifier)])
+        return stuttering(system), Globally(Quantifier.ALL, 0, None, TRUE)
+    return system, Globally(Quantifier.ALL, 0, None, EX(TRUE) if system.may_deadlock else TRUE)
 
 
 def branching(formula: Formula, quantifier: Quantifier) -> Formula:

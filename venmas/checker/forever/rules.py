@@ -11,14 +11,16 @@ Of the fixpoints over AX and EX (AX is true in a deadlock, EX false). X, S and T
     replace  S |- f[T];  T |- g                                                         S |- f[g]
     cases    S_i |- f for all i;  S |- S_1 | S_2 | ..                                   S |- f
     both     S |- f;  S |- g                                                            S |- f & g
+    persist  S |- AF AG p                                                               S |- A F G p
     constant S |- f[p];  S |- q, q about variables that no branch changes               S |- f[p & q]
 
 n >= 1, and the first of close, recur and stay is left out where X is S. Why they are sound: a state at step j < n of a
 run from S satisfies b, and its continuations are in S at step n or end, so that AG b follows by induction (close), and
 c within t + n + k steps of any state (recur). The states of E(b U^(n-1) S) that satisfy b, with S, are a set each state
 of which satisfies b and has a successor in the set, where the first step is one that is made (stay: coinduction). All
-operators are monotone (window, replace). What is about variables that no branch changes holds in all states of a run
-or in none (constant). `tests/checker/test_forever_rules.py` tries them on random graphs.
+operators are monotone (window, replace). A run that comes to a state of AG p has p from there on (persist). What is
+about variables that no branch changes holds in all states of a run or in none (constant).
+`tests/checker/test_forever_rules.py` tries them on random graphs.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from venmas.errors import FormulaError
 from venmas.logic import (
     EX,
     TRUE,
+    CoBuchi,
     Finally,
     Formula,
     Globally,
@@ -249,6 +252,28 @@ class Stay(Returning):
 
     def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, Globally(Quantifier.EXISTS, 0, None, scope.read(self.holds)))
+
+
+@rule("persist")
+@dataclass(frozen=True, slots=True)
+class Persist(Derived):
+    """All runs have what holds of single states from some step on, as they come to states from which they keep it."""
+
+    by: By
+    start: Name
+    holds: str
+
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
+        always = Globally(Quantifier.ALL, 0, None, scope.read(self.holds))
+        return [Sequent.of(self.start, Finally(Quantifier.ALL, 0, None, always))]
+
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
+        return settled(self.start, scope.read(self.holds))
+
+
+def settled(start: str, holds: Formula) -> Sequent:
+    """``start |- A F G holds``."""
+    return Sequent(start, CoBuchi(Sequent.of(start, holds).formula))
 
 
 @rule("replace")

@@ -21,6 +21,8 @@ from venmas.logic import (
     EX,
     And,
     Atom,
+    Buchi,
+    CoBuchi,
     Fixpoint,
     Formula,
     Not,
@@ -153,6 +155,8 @@ def normal(core: Formula, hole: Formula = HOLE) -> Formula:
                 done[node] = step(Quantifier.EXISTS, parts[0])
             case Fixpoint(least, quantifier, _, _):
                 done[node] = Fixpoint(least, quantifier, *parts)
+            case CoBuchi() | Buchi():
+                done[node] = type(node)(*parts)
             case _:
                 done[node] = hole if node is HOLE else node
     return done[core]

@@ -38,6 +38,12 @@ class Checked(format_.Checked):
     shared: int = 0
     leaves: int = 0
 
+    def add(self, other: Checked) -> None:
+        """Count what another check has counted, but for lines."""
+        self.refuted += other.refuted
+        self.shared += other.shared
+        self.leaves += other.leaves
+
     def __str__(self) -> str:
         leaves = [f"{self.leaves} leaves closed"] if self.leaves else []
         goals = [f"{self.refuted} refuted by weights", f"{self.shared} shared"]

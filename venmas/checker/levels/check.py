@@ -63,8 +63,12 @@ class Runs:
 
     @classmethod
     def read(cls, system: System, claim: Claim, lines: Lines) -> Runs:
-        """The first line, and that its automaton accepts all these runs. Raises `CheckError`."""
-        line = lines.next(Automaton)
+        """The next line, and that its automaton accepts all these runs. Raises `CheckError`."""
+        return cls.of(lines.next(Automaton), system, claim, lines)
+
+    @classmethod
+    def of(cls, line: Automaton, system: System, claim: Claim, lines: Lines) -> Runs:
+        """The automaton of a line, which accepts all these runs. Raises `CheckError`."""
         if line.marks > _MOST_MARKS:
             raise lines.refused(f"the automaton has more than {_MOST_MARKS} acceptance sets")
         texts = partial(read_formula, system)

@@ -91,9 +91,9 @@ class Obligations:
         edge, gates = self.edges[number], []
         here = self._value(rank, edge.source, {})
         for index, guard, updates in self._steps():
-            label = self._label(edge, index, {})
+            label = self.label(edge, index, {})
             after = [
-                self._label(self.edges[e], None, updates) for e in rank.edges if self.edges[e].source == edge.target
+                self.label(self.edges[e], None, updates) for e in rank.edges if self.edges[e].source == edge.target
             ]
             there = self._value(rank, edge.target, updates)
             risen = Sum(((Fraction(1), there), (Fraction(-1), here)), Fraction(int(number in rank.strict)))
@@ -102,7 +102,7 @@ class Obligations:
 
     def meets(self, edge: Edge, branch: int | None, state: Mapping[str, Fraction]) -> bool:
         """Does a letter of a state meet an edge? branch: the one that is taken, -1 for none; None for any."""
-        return Exact(state).truth(self._label(edge, branch, {}))
+        return Exact(state).truth(self.label(edge, branch, {}))
 
     def _steps(self) -> list[tuple[int | None, Condition, Mapping[str, Expr]]]:
         steps: list[tuple[int | None, Condition, Mapping[str, Expr]]] = [
@@ -110,7 +110,7 @@ class Obligations:
         ]
         return [*steps, (-1, self._stuck, {})] if self.stutter else steps
 
-    def _label(self, edge: Edge, branch: int | None, updates: Mapping[str, Expr]) -> Condition:
+    def label(self, edge: Edge, branch: int | None, updates: Mapping[str, Expr]) -> Condition:
         """That a letter meets the edge: of a state after updates, and a branch (None: any, -1: none is taken)."""
         conditions: list[Condition] = []
         for at, (leaf, about) in enumerate(self._atoms):

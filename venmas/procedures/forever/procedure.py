@@ -24,7 +24,7 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
-from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension
+from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension, sides
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import Derivation, DerivationProof, basis
 from venmas.procedures.forever.claims.stays import stay
@@ -147,7 +147,7 @@ class ForeverSession:
         asking = self._asking
         with suppress(UnsuitableError, OverflowError, ModelError), limited(budget):
             if self._cells is None:
-                self._cells = CellSearch(asking, self.question.asked.formula)
+                self._cells = CellSearch(asking, *sides(self.question.asked.formula))
             answer = self._cells.search(budget, MANY * 4**self._round)
             if isinstance(answer, tuple):
                 witness = stay(*answer, asking, budget) if self.question.semantics == "real" else None

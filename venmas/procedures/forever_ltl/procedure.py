@@ -5,12 +5,13 @@
         derive: the initial states satisfy A f, each operator with A before it, and AG EX true   (`forever.derive`):
             satisfied
         the same, or what is last, on a graph of cells           (`forever.cells.search`), first where reals are few
+        no fair run of the product with an automaton, on cells   (`product`):                    satisfied
         a path after which the property is broken, whatever comes:                              violated
         derive: one initial state satisfies E !f or A !f, and AG EX true   (a stay):             violated
 
-That f follows from A f is shown in `venmas.checker.forever.linear`, whose table the checker applies anew. A property
-that holds only of fair runs is not derived, as states do not tell what is taken again and again; its violations are
-runs that are fair. Where runs stay in a state without a successor (`--deadlock stutter`), a branch is added for that.
+That f follows from A f is shown in `venmas.checker.forever.linear`, whose table the checker applies anew. States do not
+tell what is taken again and again: fairness, and "branch b", are left to the product. Where runs stay in a state
+without a successor (`--deadlock stutter`), a branch is added for that.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from venmas.answer import Answer, Broken, Proved, Unknown, Violated
 from venmas.budget import Budget, limited
 from venmas.checker.forever.linear import demanded
 from venmas.checker.forever.sequents import INIT
-from venmas.errors import ModelError, Reason
+from venmas.errors import InputError, ModelError, Reason
 from venmas.logic import FALSE, TRUE, And, Formula, Not, Quantifier, subformulas
 from venmas.logic.printing import to_text
 from venmas.model.system.system import System
@@ -32,12 +33,13 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.tree import Witness
 from venmas.procedure import LinearQuestion, Run
-from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension
+from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension, sides
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import Derivation, basis
 from venmas.procedures.forever.claims.stays import stay
 from venmas.procedures.forever.derive import Deriving
 from venmas.procedures.forever.sets import Sets, Stays
+from venmas.procedures.forever_ltl.product import ProductSearch
 from venmas.procedures.forever_ltl.proof import RunsProof
 from venmas.procedures.forever_ltl.runs import Runs
 from venmas.procedures.linear.procedure import beyond_integers
@@ -45,6 +47,8 @@ from venmas.procedures.linear.procedure import beyond_integers
 _Search: TypeAlias = Callable[[], Lasso | None]
 _Work: TypeAlias = Callable[[Budget], Proved | Violated | str]
 _ROUNDS = 4
+_ON_STAYS = 8
+"""The time of how many questions stays have in a round."""
 _LARGEST = 2000
 """Operators and operands of the formulas that are derived, at most."""
 
@@ -81,6 +85,7 @@ class ForeverLtlSession:
         self._runs = None if self.system.smooth else Runs(question)
         self._stays: list[Stays] | None = None
         self._cells: CellSearch | None = None
+        self._product: ProductSearch | None = None
 
     @property
     def figures(self) -> object:
@@ -108,32 +113,35 @@ class ForeverLtlSession:
                 why = answer or why
             if (run := self._asked(2 * 4 ** max(number, 0), budget)) is not None:
                 return Broken(run)
-            if (witness := self._stay(sets, budget)) is not None:
+            if witness := budget.spend(_ON_STAYS * asking.seconds, lambda part: self._stay(sets, part)):
                 return Violated(witness)
             if not asking.late and number > 0:
                 break
-        fair = "; what holds of fair runs alone is not derived" if self.question.asked.fair else ""
-        return Unknown(Reason.OPEN, (asking.left or why) + fair)
+        return Unknown(Reason.OPEN, asking.left or why)
 
     def _works(self, sets: Sets) -> list[tuple[float | None, _Work]]:
         """Derivations, and cells, which are slow where a step is smooth; seconds, where they are given some alone."""
         formula, seconds = self._formula, self._asking.seconds
+        beside: list[tuple[float | None, _Work]] = [(3 * ON_CELLS * seconds, partial(self._on_product, sets))]
         if formula is None:
-            return []
+            return beside
         derived: _Work = partial(self._derived, formula, sets)
         cells = (ON_CELLS * seconds, partial(self._on_cells, formula))
         if self.system.smooth:
-            return [(None, derived)]
+            return [*beside, (None, derived)] if self.question.asked.fair else [(None, derived), *beside]
+        if self.question.asked.fair:  # of runs that are not fair, too, it mostly does not hold
+            return [*beside, (2 * seconds, derived), cells, (None, derived)]
         if dimension(self.system) > FEW_REALS:
-            return [(None, derived), cells]
-        return [(2 * seconds, derived), cells, (None, derived)]  # what is derived soon has a bound for all runs
+            return [(None, derived), cells, *beside]
+        # what is derived soon has a bound for all runs
+        return [(2 * seconds, derived), cells, *beside, (None, derived)]
 
     def _on_cells(self, formula: Formula, budget: Budget) -> Proved | Violated | str:
         asking = self._asking
         negation = self._sized(Not(self.question.formula), Quantifier.EXISTS)[1]
         with suppress(UnsuitableError, OverflowError, ModelError), limited(budget):
             if self._cells is None:
-                self._cells = CellSearch(asking, formula, negation)
+                self._cells = CellSearch(asking, *sides(formula, negation))
             answer = self._cells.search(budget, round(MANY * max(asking.seconds, 1)))
             if isinstance(answer, tuple):
                 witness = None if negation is None else stay(*answer, asking, budget)
@@ -141,6 +149,19 @@ class ForeverLtlSession:
             if answer is not None:
                 return self._proved(formula, answer)
         return ""
+
+    def _on_product(self, sets: Sets, budget: Budget) -> Proved | str:
+        asking = self._asking
+        with suppress(UnsuitableError, OverflowError, ModelError, InputError), limited(budget):
+            if self._product is None:
+                self._product = ProductSearch(self.question, asking, self._decide)
+            shown = self._product.search(budget, lambda on: self._deriving(sets, budget).derive(INIT, on))
+            if shown is not None:
+                return shown
+        return ""
+
+    def _deriving(self, sets: Sets, budget: Budget) -> Deriving:
+        return Deriving(self._asking, self.system, sets.closed, sets.kept, budget, ladders=sets.ladders)
 
     def _searched(self, search: _Search, searches: list[_Search], budget: Budget) -> Lasso | None:
         """A run by a search, which is left out later where it comes to its end."""
@@ -172,7 +193,7 @@ class ForeverLtlSession:
 
     def _derived(self, formula: Formula, sets: Sets, budget: Budget) -> Proved | str:
         """A proof, or why there is none."""
-        deriving = Deriving(self._asking, self.system, sets.closed, sets.kept, budget, ladders=sets.ladders)
+        deriving = self._deriving(sets, budget)
         goes_on = formula.operands[0] if isinstance(formula, And) else formula
         if deriving.derive(INIT, goes_on) is None:
             ends = ", or that each state has a successor," if goes_on.children[0] is not TRUE else ""
@@ -192,8 +213,9 @@ class ForeverLtlSession:
         if self._stays is None:
             forms = dict.fromkeys(self._negations())
             self._stays = [Stays(self._asking, self.system, form, budget) for form in forms]
-        witnesses = (stays.find(sets, budget) for stays in self._stays)
-        return next((one for one in witnesses if one is not None), None)
+        with limited(budget):
+            witnesses = (stays.find(sets, budget) for stays in self._stays)
+            return next((one for one in witnesses if one is not None), None)
 
     def _negations(self) -> Iterator[Formula]:
         for quantifier in (Quantifier.ALL, Quantifier.EXISTS):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.budget import ask
-from venmas.logic import AX, EX, And, Atom, Bottom, Fixpoint, Formula, Or, Quantifier, Top, subformulas
+from venmas.logic import AX, EX, And, Atom, Bottom, Buchi, CoBuchi, Fixpoint, Formula, Or, Quantifier, Top, subformulas
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.procedures.forever.cells.grid import Cell, Grid, marks
@@ -179,6 +179,11 @@ class Graph:
                     barred[list(without.get(node, ()))] = True
                     known[node] = self._fixpoint(node, parts[0], parts[1], barred)
                     continue
+                case CoBuchi() | Buchi():
+                    barred = np.zeros(len(self.cells), bool)
+                    barred[list(without.get(node, ()))] = True
+                    known[node] = (self._settled if isinstance(node, CoBuchi) else self._again)(parts[0], barred)
+                    continue
             known[node] = held.astype(np.int64)
         return known
 
@@ -203,6 +208,39 @@ class Graph:
                 break
             inside = after
         return level if node.least else inside.astype(np.int64)
+
+    def _settled(self, holds: Bools, barred: Bools) -> NDArray[np.int64]:
+        """Levels of A F G: all steps lead to lower ones, or, where it holds, to none that is higher."""
+        level = np.zeros(len(holds), np.int64)
+        for number in range(1, len(holds) + 2):
+            lower = self.step(Quantifier.ALL, level > 0) & ~barred
+            inside = ~barred & (lower | holds)
+            while True:
+                ask()
+                after = inside & (lower | self.step(Quantifier.ALL, inside | (level > 0)))
+                if (after == inside).all():
+                    break
+                inside = after
+            if not (inside & (level == 0)).any():
+                break
+            level[inside & (level == 0)] = number
+        return level
+
+    def _again(self, holds: Bools, barred: Bools) -> NDArray[np.int64]:
+        """Levels of E G F: some step leads to a lower one, or, where it holds, to any."""
+        inside = ~barred
+        while True:
+            level = np.zeros(len(holds), np.int64)
+            after = holds & self.step(Quantifier.EXISTS, inside) & ~barred
+            number = 0
+            while (after & (level == 0)).any():
+                ask()
+                number += 1
+                level[after & (level == 0)] = number
+                after = self.step(Quantifier.EXISTS, level > 0) & ~barred
+            if ((level > 0) == inside).all():
+                return level
+            inside = level > 0
 
     def step(self, quantifier: Quantifier, states: Bools) -> Bools:
         """Cells all (some) steps from which lead into others."""

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import Budget
-from venmas.checker.forever.cells import Cells
+from venmas.checker.forever.cells import Cells, Settled
+from venmas.checker.forever.rules import settled
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, normal
 from venmas.checker.levels.labels import ahead
 from venmas.logic import (
@@ -33,6 +34,8 @@ from venmas.logic import (
     TRUE,
     And,
     Atom,
+    Buchi,
+    CoBuchi,
     Fixpoint,
     Formula,
     Not,
@@ -66,15 +69,26 @@ _FAILED = 8
 
 @dataclass(frozen=True)
 class Side:
-    """The property or its negation: its text, and its core form."""
+    """The property or its negation: its text, its core form, and the rule that shows it; None where none does."""
 
     text: str
     core: Formula
+    rule: type[Cells] | None = Cells
 
     @classmethod
     def of(cls, formula: Formula) -> Side:
         """Of a formula."""
         return cls(to_text(formula), Sequent.of(INIT, formula).formula)
+
+    @classmethod
+    def settled(cls, holds: Formula) -> Side:
+        """That all runs have what holds of single states from some step on."""
+        return cls(to_text(holds), settled(INIT, holds).formula, Settled)
+
+
+def sides(formula: Formula, negation: Formula | None = None) -> tuple[Side, Side]:
+    """A property and its negation, or what else is to show that."""
+    return Side.of(formula), Side.of(Not(formula) if negation is None else negation)
 
 
 def dimension(system: System) -> int:
@@ -83,11 +97,11 @@ def dimension(system: System) -> int:
 
 
 class CellSearch:
-    """Cells of a question's system, one graph for the property and its negation, or what else is to show that."""
+    """Cells of a question's system, one graph for the property and its negation."""
 
-    def __init__(self, asking: Asking, formula: Formula, negation: Formula | None = None) -> None:
+    def __init__(self, asking: Asking, holds: Side, fails: Side) -> None:
         self._asking, self.system = asking, asking.system
-        self._sides = Side.of(formula), Side.of(Not(formula) if negation is None else negation)
+        self._sides = holds, fails
         if not 0 < dimension(self.system) <= MOST_REALS:
             raise UnsuitableError(f"cells are for at most {MOST_REALS} real variables")
         self._graph = Graph(self.system, [side.core for side in self._sides])
@@ -114,7 +128,9 @@ class CellSearch:
                 if not isinstance(shown, set):
                     return shown
                 cut |= shown
-            for cell, start in self._violating(fails[self._sides[1].core] > 0, first):
+            for cell, start in (
+                () if self._sides[1].rule is None else self._violating(fails[self._sides[1].core] > 0, first)
+            ):
                 other = self._derive(self._sides[1], fails, np.array([cell]), start.system, budget)
                 if not isinstance(other, set):
                     return start, other
@@ -161,7 +177,8 @@ class CellSearch:
         rows = tuple(tuple(int(levels[p][c]) if p in needed[c] else 0 for p in parts) for c in cells)
         steps = tuple(tuple(number[t] for t in sorted(leads[c]) if t in number) for c in cells)
         begin = tuple(number[int(cell)] for cell in first)
-        line = Cells((), INIT, side.text, tuple(names), rows, steps, begin)
+        assert side.rule is not None
+        line = side.rule((), INIT, side.text, tuple(names), rows, steps, begin)
         if self._stated is None or self._stated[0] != line:  # else its claims are asked on
             scope = Scope.of(self.system, {name: asking.sets[name] for name in names})
             self._stated = line, cache(line.premises(scope))
@@ -204,7 +221,7 @@ class CellSearch:
                 case Or(parts):
                     held = [part for part in parts if levels[part][cell]]
                     need(cell, min(held, key=lambda part: (part in ahead(part), part.depth if part.horizon else 0)))
-                case AX() | EX() | Fixpoint():
+                case AX() | EX() | Fixpoint() | CoBuchi():
                     if formula not in needed.setdefault(cell, set()):
                         needed[cell].add(formula)
                         waiting.append((cell, formula))
@@ -225,6 +242,12 @@ class CellSearch:
                 case AX(inner) | EX(inner):
                     quantifier = Quantifier.ALL if isinstance(formula, AX) else Quantifier.EXISTS
                     step(cell, quantifier, levels[inner] > 0, inner)
+                case CoBuchi(inner):
+                    below, still = levels[formula] < levels[formula][cell], levels[formula] <= levels[formula][cell]
+                    lower = bool(self._graph.step(Quantifier.ALL, (levels[formula] > 0) & below)[cell])
+                    if not lower:
+                        need(cell, inner)
+                    step(cell, Quantifier.ALL, (levels[formula] > 0) & (below if lower else still), formula)
                 case Fixpoint(least, quantifier, left, right):
                     if least and levels[right][cell]:
                         need(cell, right)
@@ -267,6 +290,8 @@ def dual(node: Formula) -> Formula:
             return EX(dual(inner))
         case EX(inner):
             return AX(dual(inner))
+        case CoBuchi(inner):
+            return Buchi(dual(inner))
         case Fixpoint(least, quantifier, left, right):
             return Fixpoint(not least, quantifier.dual, dual(left), dual(right))
     return FALSE if isinstance(node, Top) else TRUE
