@@ -79,6 +79,19 @@ def smooth(noise: Fraction | int = 0) -> System:
     return system
 
 
+def relay() -> System:
+    """A pendulum that one of two torques brings down, by the sign of where it goes: it stays about the top."""
+    system = System("relay")
+    angle, rate = system.real("angle", -3, 3), system.real("rate", -6, 6)
+    torque = switch(argmax([angle + rate / 2, -angle - rate / 2]), {0: Fraction(-3), 1: Fraction(3)})
+    system.branch("go", angle=angle + rate / 10, rate=rate * Fraction(9, 10) + (sin(angle) + torque) / 10)
+    system.initial(
+        angle >= Fraction(3, 10), angle <= Fraction(4, 10), rate >= Fraction(-1, 10), rate <= Fraction(1, 10)
+    )
+    system.proposition("upright", (angle <= HALF) & (angle >= -HALF))
+    return system
+
+
 def slow_turn() -> System:
     """A turn by 4.5 degrees that shrinks by a fiftieth, with noise: no box holds its image before some 20 steps."""
     system = System("slow_turn")

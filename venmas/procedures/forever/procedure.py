@@ -120,7 +120,8 @@ class ForeverSession:
         derived, stays = (_QUESTIONS, self._satisfied), (_QUESTIONS, self._violated)
         cells = (ON_CELLS, self._on_cells)
         if system.smooth:
-            return lasso, derived, stays, cells
+            few = dimension(system) <= FEW_REALS
+            return (lasso, (2, self._satisfied), cells, derived, stays) if few else (lasso, derived, stays, cells)
         if dimension(system) > FEW_REALS:  # cells are slow
             return lasso, (2 * _QUESTIONS, self._satisfied), stays, cells
         longer = (ON_CELLS * max(1, _SETTLING / asking.seconds), self._on_cells)

@@ -127,7 +127,7 @@ class ForeverLtlSession:
             return beside
         derived: _Work = partial(self._derived, formula, sets)
         cells = (ON_CELLS * seconds, partial(self._on_cells, formula))
-        if self.system.smooth:
+        if self.system.smooth and dimension(self.system) > FEW_REALS:
             return [*beside, (None, derived)] if self.question.asked.fair else [(None, derived), *beside]
         if self.question.asked.fair:  # of runs that are not fair, too, it mostly does not hold
             return [*beside, (2 * seconds, derived), cells, (None, derived)]

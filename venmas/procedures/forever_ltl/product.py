@@ -137,7 +137,7 @@ class _Rejected:
 
 def _cells(asking: Asking, holds: Side, fails: Side) -> CellSearch | None:
     with suppress(UnsuitableError, ModelError):
-        return None if asking.system.smooth else CellSearch(asking, holds, fails)
+        return CellSearch(asking, holds, fails)
     return None
 
 

@@ -27,6 +27,10 @@ _ALONG = {1: 32, 2: 16}
 _ALONG_MORE = 8
 """Cells along the side of a first grid, by the number of real variables."""
 _POINTS = {1: 5, 2: 3}
+_BITS = 24
+"""Of the fractions of faces in a smooth system."""
+_ASIDE = Fraction(5, 16)
+"""Part of a side by which faces in a smooth system keep off the multiples of a side."""
 _INSIDE = 1e-5
 """Part of a side by which samples keep off an end that is not in it."""
 
@@ -114,7 +118,14 @@ def marks(system: System, formulas: Iterable[Formula]) -> Marks:
             value = -(comparison.expr.constant + rest) / factor
             owner = _owner(comparison.relation, factor > 0)
             known[name][value] = owner if known[name].get(value, owner) == owner else "both"
+    if system.smooth:  # enclosures are no better than these: faces beside a number, of few bits
+        return {name: {end: "above" for value in ends for end in _beside(value)} for name, ends in known.items()}
     return known
+
+
+def _beside(value: Fraction) -> tuple[Fraction, Fraction]:
+    unit = Fraction(1, 1 << _BITS)
+    return value // unit * unit, -(-value // unit) * unit
 
 
 def _owner(relation: Relation, rising: bool) -> Owner:
@@ -145,8 +156,9 @@ class Grid:
         thresholds = sorted(v for v in at if low <= v <= high)
         lines: set[Fraction] = {low, high, *thresholds}
         number = low // step + 1
-        while number * step < high:
-            line = number * step
+        aside = step * _ASIDE if system.smooth else 0  # runs settle at round numbers, where no face is to be
+        while number * step + aside < high:
+            line = number * step + aside
             if all(abs(line - v) * 4 > step for v in thresholds):
                 lines.add(line)
             number += 1

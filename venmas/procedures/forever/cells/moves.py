@@ -6,7 +6,7 @@ is proved by bounded questions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -33,6 +33,8 @@ _CORNERS = 4
 """Disturbances up to which all their ends are combined."""
 _BESIDE = 1e-9
 """Part of the way between two samples by which states keep off the point at which a comparison changes."""
+_HALVINGS = 20
+"""Of the way between two samples with different choices."""
 _CHUNK = 1024
 
 
@@ -178,6 +180,10 @@ class Sampler:
                 one, other = first[at_], second[at_]
                 part = value[one] / (value[one] - value[other])
                 found += [(one, other, np.clip(part + side, 0, 1)) for side in (-_BESIDE, 0.0, _BESIDE)]
+            elif np.shape(choice := at.value(node)) == (count * noise,):
+                at_ = np.flatnonzero(choice[first] != choice[second])
+                one, other = first[at_], second[at_]
+                found += [(one, other, part) for part in _turns(at.state, node, choice[one], one, other)]
         return tuple(np.concatenate([f[i] for f in found]) for i in (0, 1, 2))  # type: ignore[return-value]
 
     def none(self) -> Groups:
@@ -232,6 +238,17 @@ class Sampler:
                 )
             )
         return made
+
+
+def _turns(state: Mapping[str, Floats], node: ArgMax, choice: Floats, one: Ints, other: Ints) -> tuple[Floats, Floats]:
+    """Parts of the ways from some samples to others: the last seen with the choice of the first, and one after it."""
+    before, after = np.zeros(len(one)), np.ones(len(one))
+    for _ in range(_HALVINGS if len(one) else 0):
+        middle = (before + after) / 2
+        there = Batch({n: v[one] + middle * (v[other] - v[one]) for n, v in state.items()}).value(node)
+        same = np.asarray(there == choice)
+        before, after = np.where(same, middle, before), np.where(same, after, middle)
+    return before, after
 
 
 def joined(parts: Sequence[Groups]) -> Groups:

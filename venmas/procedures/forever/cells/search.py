@@ -63,6 +63,8 @@ MANY = 1000
 """Cells that are as many as are worth their claims in a first round."""
 _POINTS = 3
 """Initial cells in which the negation is tried to be proved."""
+_SMOOTH = 8
+"""Part of the time of a question, 1 over it, of a claim of a smooth system: it is soon shown, or not at all."""
 _FAILED = 8
 """Claims that fail before the graph is made finer."""
 
@@ -187,7 +189,7 @@ class CellSearch:
         for place in range(len(names) + 1):
             budget()
             need = self._stated[1](place)
-            shown = asking.claim(need.start, need.formula, budget, initial, core=True)
+            shown = self._claimed(need, budget, initial)
             if shown is not None:
                 proved.append(shown)
                 continue
@@ -201,6 +203,14 @@ class CellSearch:
             if len(failed) == _FAILED:
                 break
         return failed or Inferred(line, tuple(proved))
+
+    def _claimed(self, need: Sequent, budget: Budget, initial: System) -> Derivation | None:
+        asking = self._asking
+
+        def claimed(part: Budget) -> Derivation | None:
+            return asking.claim(need.start, need.formula, part, initial, core=True)
+
+        return budget.spend(asking.seconds / _SMOOTH, claimed) if self.system.smooth else claimed(budget)
 
     def _formula(self, cell: int) -> Formula:
         sampler = self._graph.sampler
