@@ -7,7 +7,7 @@
     f | g                  f | g                            f | g
     X f                    AX f                             EX f
     f U g                  A(f U g)                         E(f U g) where f is about one state, else false
-    G f                    AG f                             EG f where f is about one state, else false
+    G f                    AG f                             EG f where f is about one state, EF EG f for F f, else false
     f R g                  as G g | (g U (f & g))
 
 Negations stand before conditions alone. By induction over the formula: where the column A holds in a state, each run
@@ -184,7 +184,9 @@ class _Column:
             case And() if self.every and is_temporal(part):
                 return conjunction(map(self.globally, _apart(part)))
             case Finally(_, _, _, Globally()):
-                return part if self.every else FALSE
+                return part
+            case Finally(_, _, _, again) if not self.every and not is_temporal(again):
+                return Finally(self.quantifier, 0, None, self.globally(again))
         return Globally(self.quantifier, 0, None, part) if self.every or not is_temporal(part) else FALSE
 
     def release(self, left: Formula, right: Formula) -> Formula:

@@ -81,6 +81,7 @@ class ProductSearch:
         if edges:
             runs = Runs(automaton.states, automaton.marks, list(automaton.atoms), edges)
             self._rejected = _Rejected(*product(system, runs), decide)
+            self._rejected.asking.figures = asking.figures
         self._on: Derivation | None = None
         self._on_cells = _cells(asking, *sides(self._goes_on))
 
