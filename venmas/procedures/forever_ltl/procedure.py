@@ -133,8 +133,8 @@ class ForeverLtlSession:
             return [*beside, (2 * seconds, derived), cells, (None, derived)]
         if dimension(self.system) > FEW_REALS:
             return [(None, derived), cells, *beside]
-        # what is derived soon has a bound for all runs
-        return [(2 * seconds, derived), cells, *beside, (None, derived)]
+        # what is derived has a bound for all runs
+        return [(2 * seconds, derived), cells, *(beside if seconds >= 1 else []), (None, derived)]
 
     def _on_cells(self, formula: Formula, budget: Budget) -> Proved | Violated | str:
         asking = self._asking

@@ -83,23 +83,29 @@ class ProductSearch:
             self._rejected = _Rejected(*product(system, runs), decide)
             self._rejected.asking.figures = asking.figures
         self._on: Derivation | None = None
+        self._ends = False
+        """Is it known that some run ends, or leaves the box?"""
         self._on_cells = _cells(asking, *sides(self._goes_on))
 
     def search(self, budget: Budget, derived: Callable[[Formula], Derivation | None]) -> Proved | None:
         """A proof. derived: derives a formula of the system's initial states."""
-        rejected, weakest, seconds = None, BASES[0], self._asking.seconds
+        if self._ends:
+            return None
+        seconds = self._asking.seconds
+        if self._on is None and self._on_cells is not None:
+            on = budget.spend(ON_CELLS * seconds, partial(_searched, self._on_cells, seconds))
+            self._ends = isinstance(on, tuple)
+            self._on = on if isinstance(on, Claimed | Inferred) else None
+        self._on = self._on or (None if self._ends else derived(self._goes_on))
+        if self._on is None:
+            return None
+        rejected, weakest = None, basis(self._on)
         if self._rejected is not None:
             shown = self._rejected.search(budget, seconds)
             if shown is None:
                 return None
-            rejected, weakest = DerivationProof(shown, self._rejected.asking.sets), basis(shown)
-        if self._on is None and self._on_cells is not None:
-            on = budget.spend(ON_CELLS * seconds, partial(_searched, self._on_cells, seconds))
-            self._on = on if isinstance(on, Claimed | Inferred) else None
-        self._on = self._on or derived(self._goes_on)
-        if self._on is None:
-            return None
-        weakest = max(basis(self._on), weakest, key=BASES.index)
+            rejected = DerivationProof(shown, self._rejected.asking.sets)
+            weakest = max(basis(shown), weakest, key=BASES.index)
         proof = ProductProof(DerivationProof(self._on, self._asking.sets), rejected)
         return Proved(weakest, inside=True, proof=proof)
 
