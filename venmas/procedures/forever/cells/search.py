@@ -58,6 +58,8 @@ ON_CELLS = 3
 """The time of how many questions cells have in a round: they are done soon where they do at all."""
 MANY = 1000
 """Cells that are as many as are worth their claims in a first round."""
+_CUTS = 8
+"""Graphs of a first round, each finer than the last one: what 4 do not decide mostly needs a single point."""
 _POINTS = 3
 """Initial cells in which the negation is tried to be proved."""
 _FAILED = 8
@@ -97,10 +99,10 @@ class CellSearch:
     def search(self, budget: Budget, most: int) -> Derivation | tuple[Point, Derivation] | None:
         """A derivation of the property; an initial state and one of the negation.
 
-        None where no cell is left to cut, or runs reach more cells than `most`.
+        None where no cell is left to cut, or runs reach more cells than `most`, or the graph was made finer often.
         """
         graph = self._graph
-        while True:
+        for _ in range(_CUTS * most // MANY):
             budget()
             first = self._initial()
             reached = graph.expand(first)
@@ -121,6 +123,7 @@ class CellSearch:
                 cut |= other
             if not graph.halve(sorted(cut) or self._open(holds, fails, reached)) and not cut:
                 return None
+        return None
 
     def _initial(self) -> Ints:
         boxes = [box for region in self.system.regions if (box := bounding_box(self.system, region)) is not None]
