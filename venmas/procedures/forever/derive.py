@@ -315,7 +315,7 @@ class Deriving:
 
     def _doubled(self, start: str, formula: Callable[[int], Formula]) -> Iterator[int]:
         """Steps of windows, until two were late, that no samples refute; of long ones the first in any case, and from
-        the initial states those after windows that were answered soon.
+        the initial states those after one that was answered soon.
 
         A longer window may be the easier one, as procedures differ in what is long.
         """
@@ -326,7 +326,7 @@ class Deriving:
                 begun = monotonic()
                 yield steps
                 known = known and self.asking.late > late
-                soon &= monotonic() - begun < _SOON * self.asking.seconds
+                soon = start == INIT and monotonic() - begun < _SOON * self.asking.seconds
             steps *= 2
 
     def _tell(self, how: str, one: Set) -> None:

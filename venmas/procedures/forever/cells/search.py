@@ -58,8 +58,8 @@ ON_CELLS = 3
 """The time of how many questions cells have in a round: they are done soon where they do at all."""
 MANY = 1000
 """Cells that are as many as are worth their claims in a first round."""
-_CUTS = 8
-"""Graphs of a first round, each finer than the last one: what 4 do not decide mostly needs a single point."""
+_TRIES = 2
+"""Graphs of a first round on which claims may fail: where they always do, mostly a single point is to be found."""
 _POINTS = 3
 """Initial cells in which the negation is tried to be proved."""
 _FAILED = 8
@@ -99,10 +99,11 @@ class CellSearch:
     def search(self, budget: Budget, most: int) -> Derivation | tuple[Point, Derivation] | None:
         """A derivation of the property; an initial state and one of the negation.
 
-        None where no cell is left to cut, or runs reach more cells than `most`, or the graph was made finer often.
+        None where no cell is left to cut, or runs reach more cells than `most`, or claims failed often.
         """
         graph = self._graph
-        for _ in range(_CUTS * most // MANY):
+        tries = _TRIES * most // MANY
+        while tries:
             budget()
             first = self._initial()
             reached = graph.expand(first)
@@ -123,6 +124,7 @@ class CellSearch:
                 cut |= other
             if not graph.halve(sorted(cut) or self._open(holds, fails, reached)) and not cut:
                 return None
+            tries -= bool(cut)
         return None
 
     def _initial(self) -> Ints:
