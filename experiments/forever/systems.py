@@ -51,6 +51,39 @@ def tank() -> System:
     return _with(system, p=level <= 8, q=level >= 5)
 
 
+def rooms() -> System:
+    """Two rooms and one heater, which warms a room that has 20 degrees or less until it has 21, a before b.
+
+    Each half an hour a room loses a sixteenth of what it is above 5 degrees outside, and of what it is above the other
+    room; the heater adds 5 degrees to what the mode says, which follows the sensors half an hour later.
+    """
+    system = System("rooms")
+    a, b = (system.real(name, 0, 40, unit="degC") for name in "ab")
+    mode = system.integer("mode", 0, 2, labels={0: "off", 1: "heat_a", 2: "heat_b"})
+    free = where(a <= 20, 1, where(b <= 20, 2, 0))
+    busy = where(mode == 2, where(b < 21, 2, free), free)
+    system.branch(
+        "half an hour",
+        {
+            a: a + (5 - a) / 16 + (b - a) / 16 + where(mode == 1, 5, 0),
+            b: b + (5 - b) / 16 + (a - b) / 16 + where(mode == 2, 5, 0),
+            mode: where(mode == 1, where(a < 21, 1, free), busy),
+        },
+    )
+    system.initial(a >= 13, a <= 14, b >= 21, b <= 22, mode == 0)
+    return system
+
+
+def climb() -> System:
+    """A number that goes up or stays, up to 10."""
+    system = System("climb")
+    x = system.real("x", 0, 10)
+    system.branch("up", x=where(x + 1 > 10, 10, x + 1))
+    system.branch("stay", x=x)
+    system.initial(x >= 0, x <= 1)
+    return system
+
+
 def swing(noise: Fraction | int = 0) -> System:
     """An angle that a sine draws to 0, and a push that keeps it at about 0.52."""
     system = System("smooth, noise" if noise else "smooth")

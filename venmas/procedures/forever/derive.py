@@ -55,6 +55,8 @@ MOST_STEPS = 64
 """Steps of the longest window."""
 _SOON = 1 / 8
 """Part of the time of a question, within which one was answered soon."""
+_LONG, _QUICK = MOST_STEPS // 4, 1 / 4
+"""Steps of windows that are long, and the part of that time which a shorter one is worth."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,10 @@ class Deriving:
         self._more, self._ladders = more, ladders
         self.told: list[tuple[str, str]] = []
 
-    def claim(self, start: str, formula: Formula) -> Derivation | None:
-        """A bounded claim, if it is known to hold."""
+    def claim(self, start: str, formula: Formula, share: float = 1) -> Derivation | None:
+        """A bounded claim, if it is known to hold. share: of the time of a question."""
         self.budget()
-        return self.asking.claim(start, formula, self.budget, self.initial)
+        return self.asking.claim(start, formula, self.budget, self.initial, share=share)
 
     def derive(self, start: str, formula: Formula) -> Derivation | None:
         """A derivation that every state of the set `start` satisfies the formula; None where none is found."""
@@ -159,10 +161,16 @@ class Deriving:
         return () if lead is None else (lead, back)
 
     def _recur(self, start: str, holds: Formula) -> Derivation | None:
+        def within(k: int) -> Formula:
+            return Finally(Quantifier.ALL, 0, k, holds)
+
         for one, steps, shown in self._entered(start):
-            for k in self._doubled(one.name, lambda k: Finally(Quantifier.ALL, 0, k, holds)):
-                soon = self.claim(one.name, Finally(Quantifier.ALL, 0, k, holds))
+            for k in self._windows(one.name, within):
+                soon = self.claim(one.name, within(k))
                 if soon is not None:
+                    least = next(self._doubled(one.name, within), k)
+                    if least < k and (less := self.claim(one.name, within(least), _QUICK)) is not None:
+                        k, soon = least, less
                     self._tell(f"at least every {max(steps, one.again) + k} steps", one)
                     rule = rules.Recur((), start, one.name, steps, one.again, to_text(holds), k)
                     return Inferred(rule, (*shown, soon))
@@ -294,9 +302,20 @@ class Deriving:
             return None
         return Inferred(rules.Stay((), one.name, one.name, 0, back[1], to_text(always.operand)), (back[0],))
 
+    def _windows(self, start: str, formula: Callable[[int], Formula]) -> Iterator[int]:
+        """As `_doubled`, the longest one first where samples tell that the others are long, too.
+
+        Where runs settle, it is the easiest one to enclose; if it is late, one that is half as long is so as well.
+        """
+        late, most, known = self.asking.late, MOST_STEPS, self.asking.samples.knows(start)
+        if known and _LONG <= next(self._doubled(start, formula), MOST_STEPS) < MOST_STEPS:
+            yield MOST_STEPS
+            most = _LONG if self.asking.late > late else MOST_STEPS
+        yield from (steps for steps in self._doubled(start, formula) if steps <= most)
+
     def _doubled(self, start: str, formula: Callable[[int], Formula]) -> Iterator[int]:
         """Steps of windows, until two were late, that no samples refute; of long ones the first in any case, and from
-        the initial states those after windows that were answered soon.
+        the initial states those after one that was answered soon.
 
         A longer window may be the easier one, as procedures differ in what is long.
         """
@@ -307,7 +326,7 @@ class Deriving:
                 begun = monotonic()
                 yield steps
                 known = known and self.asking.late > late
-                soon &= monotonic() - begun < _SOON * self.asking.seconds
+                soon = start == INIT and monotonic() - begun < _SOON * self.asking.seconds
             steps *= 2
 
     def _tell(self, how: str, one: Set) -> None:

@@ -40,9 +40,9 @@ _SETTLING = 1.0
 _STEPS = 8
 _QUESTIONS = 4
 """Of the first round: seconds of a question, and steps of the longest window; and of each round: how many questions may
-take so long, for the property and for its negation."""
-_LASSOS = 0.2
-"""Seconds for lassos in the first round."""
+take so long for the property."""
+_LASSOS, _STAYS = 0.2, 1.0
+"""Seconds for lassos in the first round, and for stays."""
 _SOON = 0.5
 """Seconds for derivations before cells in each round: what is derived soon has a bound for all runs."""
 
@@ -117,7 +117,8 @@ class ForeverSession:
         """Works of a round, and their shares of time: cells early where they are few, late where a step is smooth."""
         system, asking = self.question.system, self._asking
         lasso = (_LASSOS * 4.0**self._round / asking.seconds, self._lasso)
-        derived, stays = (_QUESTIONS, self._satisfied), (_QUESTIONS, self._violated)
+        derived = (_QUESTIONS, self._satisfied)
+        stays = (_STAYS * 4.0**self._round / asking.seconds, self._violated)
         cells = (ON_CELLS, self._on_cells)
         if system.smooth:
             few = dimension(system) <= FEW_REALS

@@ -61,6 +61,8 @@ ON_CELLS = 3
 """The time of how many questions cells have in a round: they are done soon where they do at all."""
 MANY = 1000
 """Cells that are as many as are worth their claims in a first round."""
+_TRIES = 2
+"""Graphs of a first round on which claims may fail: where they always do, mostly a single point is to be found."""
 _POINTS = 3
 """Initial cells in which the negation is tried to be proved."""
 _SMOOTH = 8
@@ -113,10 +115,11 @@ class CellSearch:
     def search(self, budget: Budget, most: int) -> Derivation | tuple[Point, Derivation] | None:
         """A derivation of the property; an initial state and one of the negation.
 
-        None where no cell is left to cut, or runs reach more cells than `most`.
+        None where no cell is left to cut, or runs reach more cells than `most`, or claims failed often.
         """
         graph = self._graph
-        while True:
+        tries = _TRIES * most // MANY
+        while tries:
             budget()
             first = self._initial()
             reached = graph.expand(first)
@@ -139,6 +142,8 @@ class CellSearch:
                 cut |= other
             if not graph.halve(sorted(cut) or self._open(holds, fails, reached)) and not cut:
                 return None
+            tries -= bool(cut)
+        return None
 
     def _initial(self) -> Ints:
         boxes = [box for region in self.system.regions if (box := bounding_box(self.system, region)) is not None]

@@ -97,15 +97,16 @@ class Asking:
         return f"S{number}"
 
     def claim(
-        self, start: str, formula: Formula, budget: Budget, initial: System, core: bool = False
+        self, start: str, formula: Formula, budget: Budget, initial: System, core: bool = False, share: float = 1
     ) -> Derivation | None:
         """The claim that every state of a set satisfies a bounded formula; None where it is not known to hold.
 
-        initial: the system with the states that `INIT` means. core: is it that of a sequent already?
+        initial: the system with the states that `INIT` means. core: is it that of a sequent already? share: of the
+        time of a question.
         """
         system = initial if start == INIT else self.system
         if system.disturbances and isinstance(formula, And):  # noise is chosen for parts of it
-            parts = [self.claim(start, part, budget, initial) for part in formula.operands]
+            parts = [self.claim(start, part, budget, initial, share=share) for part in formula.operands]
             shown = [part for part in parts if part is not None]
             if len(shown) < len(parts):
                 return None
@@ -116,7 +117,7 @@ class Asking:
                 return None
             if self._still and (less := loosened(formula, self._still)) is not None:
                 return self._constant(start, formula, less, budget, initial)
-            found = budget.spend(self.seconds, lambda part: self._ask(start, formula, part, system))
+            found = budget.spend(share * self.seconds, lambda part: self._ask(start, formula, part, system))
             if found is None:
                 self.late += 1
                 return None
