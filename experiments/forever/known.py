@@ -77,7 +77,7 @@ KNOWN: dict[str, tuple[Make, dict[str, str]]] = {
         )
         | {"EG mode == off": FALSE},
     ),
-    "climb": (climb, {"F x >= 5": FALSE, "EF x >= 5": TRUE, "AF x >= 5": FALSE}),
+    "climb": (climb, {"F x >= 5": FALSE, "EF x >= 5": TRUE, "AF x >= 5": FALSE, 'G F "branch up" -> F x >= 5': TRUE}),
     "frozenlake": (
         partial(bundled, "frozenlake"),
         dict.fromkeys(("AG EF goal", "EF goal", "AF AG safe", "EG safe"), TRUE) | {"AF goal": FALSE},

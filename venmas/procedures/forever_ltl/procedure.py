@@ -27,7 +27,9 @@ from venmas.checker.forever.linear import demanded
 from venmas.checker.forever.sequents import INIT
 from venmas.errors import InputError, ModelError, Reason
 from venmas.logic import FALSE, TRUE, And, Formula, Not, Quantifier, subformulas
+from venmas.logic.paths import leaves
 from venmas.logic.printing import to_text
+from venmas.model.system.letters import condition
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.lasso import Run as Lasso
@@ -86,6 +88,9 @@ class ForeverLtlSession:
         self._stays: list[Stays] | None = None
         self._cells: CellSearch | None = None
         self._product: ProductSearch | None = None
+        told = (condition(leaf) for leaf in leaves(question.formula))
+        self._hidden = bool(question.asked.fair) or None in told
+        """Does it depend on what states do not tell: fairness, or which branch is taken?"""
 
     @property
     def figures(self) -> object:
@@ -128,8 +133,8 @@ class ForeverLtlSession:
         derived: _Work = partial(self._derived, formula, sets)
         cells = (ON_CELLS * seconds, partial(self._on_cells, formula))
         if self.system.smooth and dimension(self.system) > FEW_REALS:
-            return [*beside, (None, derived)] if self.question.asked.fair else [(None, derived), *beside]
-        if self.question.asked.fair:  # of runs that are not fair, too, it mostly does not hold
+            return [*beside, (None, derived)] if self._hidden else [(None, derived), *beside]
+        if self._hidden:  # what is derived says too much
             return [*beside, (2 * seconds, derived), cells, (None, derived)]
         if dimension(self.system) > FEW_REALS:
             return [(None, derived), cells, *beside]

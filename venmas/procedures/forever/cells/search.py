@@ -65,8 +65,8 @@ _TRIES = 2
 """Graphs of a first round on which claims may fail: where they always do, mostly a single point is to be found."""
 _POINTS = 3
 """Initial cells in which the negation is tried to be proved."""
-_SMOOTH = 8
-"""Part of the time of a question, 1 over it, of a claim of a smooth system: it is soon shown, or not at all."""
+_SMOOTH = 1 / 8
+"""Part of the time of a question that a claim of a smooth system has: it is soon shown, or not at all."""
 _FAILED = 8
 """Claims that fail before the graph is made finer."""
 
@@ -191,10 +191,11 @@ class CellSearch:
             self._stated = line, cache(line.premises(scope))
         proved: list[Derivation] = []
         failed: set[int] = set()
+        share = _SMOOTH if self.system.smooth else 1
         for place in range(len(names) + 1):
             budget()
             need = self._stated[1](place)
-            shown = self._claimed(need, budget, initial)
+            shown = asking.claim(need.start, need.formula, budget, initial, core=True, share=share)
             if shown is not None:
                 proved.append(shown)
                 continue
@@ -208,14 +209,6 @@ class CellSearch:
             if len(failed) == _FAILED:
                 break
         return failed or Inferred(line, tuple(proved))
-
-    def _claimed(self, need: Sequent, budget: Budget, initial: System) -> Derivation | None:
-        asking = self._asking
-
-        def claimed(part: Budget) -> Derivation | None:
-            return asking.claim(need.start, need.formula, part, initial, core=True)
-
-        return budget.spend(asking.seconds / _SMOOTH, claimed) if self.system.smooth else claimed(budget)
 
     def _formula(self, cell: int) -> Formula:
         sampler = self._graph.sampler
