@@ -65,10 +65,11 @@ from venmas.model.canonical.reader import (
     read_string,
 )
 from venmas.model.canonical.writer import Node, Row, Writer, canonical_text, write_number
-from venmas.model.expressions.expr import Condition, Expr, Output, Scalar, Truth, Variable
+from venmas.model.expressions.expr import Condition, Expr, Scalar, Truth, Variable
 from venmas.model.expressions.limits import MAX_BRANCHES, MAX_VARIABLES
 from venmas.model.expressions.vector import Vector
 from venmas.model.system.declarations import declare
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.model.system.variables import Region, VariableDecl
 from venmas.nn import Network
@@ -126,16 +127,6 @@ def system_digest(system: System) -> str:
         return hashlib.sha256(canonical_text(system_to_json(system)).encode("ascii")).hexdigest()
 
     return system.once("digest", find)
-
-
-def networks_of(system: System) -> dict[str, Network]:
-    """The networks that the system applies, by digest."""
-
-    def find() -> dict[str, Network]:
-        found = {id(n): n for n in (node.application.network for _, node in system.nodes() if isinstance(node, Output))}
-        return {network.digest: network for network in found.values()}
-
-    return dict(system.once("networks", find))
 
 
 def subject_of(system: System) -> dict[str, object]:
