@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from venmas.errors import Reason, VenmasError
-from venmas.model.witness.lasso import Run
 from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
     from venmas.checker.format.rule import Rule
     from venmas.model.system.variables import Box
+    from venmas.model.witness.lasso import Run
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a proof rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""

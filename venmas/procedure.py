@@ -7,7 +7,7 @@ other procedures of a portfolio nor reports.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
@@ -21,7 +21,6 @@ from venmas.logic.paths import questioned
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.expressions.refusals import shortened
 from venmas.model.system.system import System
-from venmas.model.transform.cone import Cones
 from venmas.nn.network import Semantics
 from venmas.question import Question
 from venmas.solvers.programs import Programs
@@ -158,10 +157,6 @@ class Run:
         if key not in self._made:
             self._made[key] = self._stack.enter_context(make())
         return self._made[key]  # type: ignore[return-value]
-
-    def cones(self, system: System) -> Cones:
-        """The cones of influence of a system."""
-        return self.once(("cones", system), lambda: nullcontext(Cones(system)))
 
     def narrow(self, question: Question, smaller: Question) -> None:
         """Note a question that has the same answer, about the part of the initial set that is still open."""

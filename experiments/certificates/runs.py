@@ -32,7 +32,8 @@ from venmas.logic import Deadlock, Linear
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
-from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical.canonical import system_from_json, system_to_json
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.procedure import LinearQuestion, Run
 from venmas.procedures.explicit.levels import LevelsProof

@@ -28,9 +28,10 @@ from venmas.checker.goals.paths import Holds
 from venmas.logic import AX, EX, parse
 from venmas.logic.linear import invert
 from venmas.model import System, load_scenario, where
-from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical.canonical import system_from_json, system_to_json
 from venmas.model.canonical.writer import Writer
 from venmas.model.expressions.expr import ArgMax, Compare
+from venmas.model.system.networks import networks_of
 from venmas.procedures.bound_propagation.procedure import BOUND_PROPAGATION
 from venmas.procedures.exact.session import EXACT
 from venmas.procedures.flowpipes.procedure import FLOWPIPES

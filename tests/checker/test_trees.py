@@ -28,8 +28,9 @@ from venmas.engine.certificates.kept import Certificate
 from venmas.errors import ModelError, VenmasError
 from venmas.logic import Bounded, parse
 from venmas.model import System, apply_network, clip
-from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical.canonical import system_from_json, system_to_json
 from venmas.model.evaluation.regions import sample
+from venmas.model.system.networks import networks_of
 from venmas.model.transform.unroll import unroll
 from venmas.nn.network import relu_network
 from venmas.procedures.branch_and_bound.certificate import SplitTrees, proof

@@ -26,8 +26,9 @@ from venmas.engine.parts import divided, join
 from venmas.engine.parts.division import Piece, divide
 from venmas.engine.parts.part import Asked, Part
 from venmas.errors import ModelError
-from venmas.model.canonical.canonical import networks_of, system_to_json
+from venmas.model.canonical.canonical import system_to_json
 from venmas.model.evaluation.regions import contains
+from venmas.model.system.networks import networks_of
 from venmas.procedure import Settings
 from venmas.question import read_formula
 from venmas.solvers.cluster.local import LocalCluster

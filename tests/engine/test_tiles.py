@@ -10,7 +10,8 @@ from venmas.engine.verify import verify
 from venmas.errors import Reason
 from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, where
-from venmas.model.canonical.canonical import networks_of, system_to_json
+from venmas.model.canonical.canonical import system_to_json
+from venmas.model.system.networks import networks_of
 from venmas.nn import relu_network
 from venmas.procedures.flowpipes.procedure import FlowpipeSearch
 from venmas.procedures.hybrid.view import Space

@@ -30,7 +30,8 @@ ICE = ("frozenlake", {}, "AG^4 safe")
 @cache
 def _system(scenario: str, settings: tuple[tuple[str, str], ...]) -> tuple[Any, list[str]]:
     from venmas.model import load_scenario
-    from venmas.model.canonical.canonical import networks_of, system_to_json
+    from venmas.model.canonical.canonical import system_to_json
+    from venmas.model.system.networks import networks_of
 
     system = load_scenario(scenario).system(**dict(settings))
     return system_to_json(system), sorted(networks_of(system))
@@ -327,7 +328,8 @@ def _hash() -> str:
     from venmas.checker.goals.trees import digest, program_of
     from venmas.logic import parse
     from venmas.model import load_scenario
-    from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+    from venmas.model.canonical.canonical import system_from_json, system_to_json
+    from venmas.model.system.networks import networks_of
 
     scenario, settings, formula = WIDE
     made = load_scenario(scenario).system(**settings)

@@ -6,8 +6,9 @@ import pytest
 
 from venmas import System
 from venmas.errors import ModelError
-from venmas.model.canonical.canonical import networks_of, shared, system_digest, system_to_json
+from venmas.model.canonical.canonical import shared, system_digest, system_to_json
 from venmas.model.evaluation.regions import several_wide
+from venmas.model.system.networks import networks_of
 from venmas.question import read_formula
 
 pytestmark = pytest.mark.quick

@@ -16,16 +16,11 @@ from strategies_model import states, systems
 from venmas.errors import ModelError
 from venmas.logic import TRUE, Not, parse
 from venmas.model import System, absolute, apply_network, argmax, load_scenario, relu, switch, where
-from venmas.model.canonical.canonical import (
-    canonical_text,
-    networks_of,
-    system_digest,
-    system_from_json,
-    system_to_json,
-)
+from venmas.model.canonical.canonical import canonical_text, system_digest, system_from_json, system_to_json
 from venmas.model.evaluation.regions import sample
 from venmas.model.evaluation.simulate import actions, step_batch, successors
 from venmas.model.expressions.expr import Sum, Variable, add
+from venmas.model.system.networks import networks_of
 from venmas.nn import relu_network
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,9 +17,10 @@ from venmas.engine.modes import MODES
 from venmas.engine.report import Verdict
 from venmas.errors import ModelError, UsageError, VenmasError
 from venmas.model import apply_network, cos, exp, held, maximum, norm, sigmoid, sin, sqrt, tan, tanh
-from venmas.model.canonical.canonical import networks_of, system_digest, system_from_json, system_to_json
+from venmas.model.canonical.canonical import system_digest, system_from_json, system_to_json
 from venmas.model.expressions.expr import Constant, Product, Quotient, Sum, children
 from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Held
+from venmas.model.system.networks import networks_of
 from venmas.nn import Layer, Network
 
 pytestmark = pytest.mark.quick

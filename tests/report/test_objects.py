@@ -12,7 +12,7 @@ from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError
 from venmas.model import System, load_scenario
 from venmas.model.scenario.source import source_of
-from venmas.report.text import as_text
+from venmas.report.printed import as_text
 
 SCENARIO = '''
 """A tank that fills by <b>rate</b>."""

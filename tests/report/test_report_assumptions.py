@@ -10,7 +10,7 @@ from venmas import verify
 from venmas.engine.report import Report
 from venmas.model.system.system import System
 from venmas.report.assumptions import assumptions, trusted
-from venmas.report.text import as_text
+from venmas.report.printed import as_text
 
 
 def tank(noise: bool = False, flow: bool = False, guard: bool = False) -> System:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from lark import Lark, Transformer, UnexpectedInput, v_args
 
 from venmas.model import NetworkFolder, System, load_scenario, maximum, switch, where
-from venmas.model.canonical.canonical import networks_of
 from venmas.model.evaluation.simulate import Step, successors
+from venmas.model.system.networks import networks_of
 from venmas.nn import Network
 from venmas.report.equations import Equations, equations
 from venmas.testing import adversarial_systems, initial_states, states_of, systems

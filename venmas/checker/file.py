@@ -17,9 +17,10 @@ from venmas.checker.format.lines import Checked, Line, Lines, Tick
 from venmas.checker.format.numbers import CheckError
 from venmas.errors import UsageError
 from venmas.logic import parse_property
-from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical.canonical import system_from_json, system_to_json
 from venmas.model.canonical.writer import canonical_text
 from venmas.model.system.disturbances import Noise
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.question import chosen_for
 from venmas.runtime.blas import on_one_thread

@@ -97,7 +97,7 @@ def command(
     from venmas.cli.main import SATISFIED, UNKNOWN
     from venmas.cli.progress import ProgressLine, clock
     from venmas.engine.map.refine import map_states
-    from venmas.report.text import print_map
+    from venmas.report.map import print_map
 
     if plot_path is None:
         refuse("picture", "there is none", "add --plot FILE")

@@ -75,7 +75,7 @@ def command(
     from venmas.cli.main import SATISFIED, UNKNOWN
     from venmas.cli.progress import ProgressLine, clock
     from venmas.engine.reach.reach import reach
-    from venmas.report.text import print_reach
+    from venmas.report.reach import print_reach
 
     outputs = {"--json": json_path, "--plot": plot_path}
     if plot_path is None:

@@ -104,7 +104,8 @@ def replay_run(stored: Mapping[str, Any], subject: Subject) -> Run | None:
 def replay_stored(loaded: Loaded, stored: Mapping[str, Any], witness: Witness) -> Replay:
     """Compute the witness of a stored result anew, in exact numbers, and in floats by onnxruntime where it is
     installed."""
-    from venmas.checker.forever.stays import replayed_stay, stays
+    from venmas.checker.forever.linear import replayed_stay
+    from venmas.checker.forever.stays import stays
     from venmas.cli.claims import asked_of
     from venmas.errors import ModelError
     from venmas.logic import Bounded, Linear

@@ -11,7 +11,6 @@ from venmas.answer import Broken, Remaining, Unknown, Violated
 from venmas.budget import BudgetError
 from venmas.checker.forever.stays import stays
 from venmas.engine.certificates.establish import Established, establish
-from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULTS, modes
 from venmas.engine.partial.partial import UNTOLD
 from venmas.engine.portfolio import Portfolio, bounded_answer, here, limits
@@ -29,6 +28,7 @@ from venmas.procedure import Run
 from venmas.question import Question, chosen_for, posed, read_inductive
 
 if TYPE_CHECKING:
+    from venmas.engine.journal import Journal
     from venmas.engine.parts.divided import Divided
 
 
@@ -102,6 +102,8 @@ class BranchingVerification(Verification[Question]):
         check_read(self.settings.tune, [self.mode], bool(self.report.asked and self.report.asked.invariant))
 
     def book(self, question: Question, path: str | Path) -> Journal:  # noqa: D102
+        from venmas.engine.journal import Journal
+
         uses = self.mode.solver or self.mode.resort
         return Journal(path, self.system, question.asked.formula, self.settings.solvers() if uses else (), self.chosen)
 

@@ -20,7 +20,8 @@ from venmas.engine.modes import modes
 from venmas.engine.tuning import NOTHING, read_tune
 from venmas.errors import UsageError
 from venmas.logic import Bounded, Formula, nnf
-from venmas.model.canonical.canonical import networks_of, system_digest
+from venmas.model.canonical.canonical import system_digest
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.procedure import Settings
 from venmas.procedures.milp.encoding import Subproblem, Task, encode

@@ -23,7 +23,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from venmas.checker.forever.stays import replayed_stay, stays
+from venmas.checker.forever.linear import replayed_stay
+from venmas.checker.forever.stays import stays
 from venmas.engine.report import Report, Verdict
 from venmas.engine.store import Store
 from venmas.errors import ModelError, StoreError, UsageError
@@ -34,6 +35,7 @@ from venmas.model.canonical.writer import canonical_text
 from venmas.model.system.disturbances import NO_NOISE, Noise
 from venmas.model.system.system import System
 from venmas.model.witness.build import Replay, replay
+from venmas.model.witness.circuit import Observed
 from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.lasso import replayed_again
 from venmas.model.witness.tree import Witness
@@ -191,8 +193,6 @@ class Journal:
         if isinstance(self.subject, System):
             found = replayed_again(self.subject, run, self._formula, self._linear.deadlock if self._linear else "error")
         else:
-            from venmas.model.witness.circuit import Observed
-
             found = Observed(self.subject, self._formula).again(run)
         if found is None:
             raise UsageError("its run does not replay")

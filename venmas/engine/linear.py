@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from venmas.answer import Broken, Proved, Violated
-from venmas.checker.forever.stays import replayed_stay
+from venmas.checker.forever.linear import replayed_stay
 from venmas.engine.certificates.establish import Established
 from venmas.engine.certificates.linear import establish_linear
 from venmas.engine.journal import Journal

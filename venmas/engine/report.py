@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from venmas._version import __version__
 from venmas.answer import Proved
@@ -23,7 +23,6 @@ from venmas.model.circuit.nodes import Circuit
 from venmas.model.expressions.refusals import shortened
 from venmas.model.system.system import System
 from venmas.model.witness.build import Replay
-from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 from venmas.procedures.reachability.graph.figures import Regions
@@ -31,6 +30,9 @@ from venmas.runtime.display import Shown, written
 from venmas.runtime.plugins import distributions
 from venmas.solvers.programs import Counts, Largest
 from venmas.solvers.registry import PACKAGES
+
+if TYPE_CHECKING:
+    from venmas.model.witness.lasso import Run as Lasso
 
 
 class Verdict(StrEnum):

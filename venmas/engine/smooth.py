@@ -6,7 +6,7 @@ from venmas.engine.modes import DEFAULT, Mode
 from venmas.errors import UsageError
 from venmas.logic import Bounded, Branching
 from venmas.logic.printing import to_short_text
-from venmas.model.canonical.canonical import networks_of
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedure import takes_smooth

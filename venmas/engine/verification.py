@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from venmas.answer import Answer, Broken, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError
 from venmas.engine.certificates.establish import Established, Proofs
-from venmas.engine.journal import Journal
 from venmas.engine.modes import Mode
 from venmas.engine.portfolio import Portfolio
 from venmas.engine.report import Report, Tried, Verdict
@@ -22,6 +21,7 @@ from venmas.question import Question
 from venmas.solvers.programs import Programs
 
 if TYPE_CHECKING:
+    from venmas.engine.journal import Journal
     from venmas.engine.parts.divided import Divided
 
 AskedT = TypeVar("AskedT", Question, LinearQuestion)

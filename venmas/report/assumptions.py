@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from venmas.engine.report import Report, Verdict
 from venmas.errors import FormulaError
-from venmas.model.canonical.canonical import networks_of
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.expressions.smooth_nodes import End, Extremum
 from venmas.model.show import number
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.procedure import Subject
 from venmas.question import read_property

@@ -13,13 +13,13 @@ from venmas.formats.asked import read_asked
 from venmas.logic import Linear
 from venmas.model.show import state_columns
 from venmas.model.system.system import System
-from venmas.model.witness.lasso import Run
 from venmas.model.witness.tree import Value
 from venmas.procedure import Subject
 from venmas.report.tables import Table
 
 if TYPE_CHECKING:
     from venmas.logic.automata.automaton import Automaton
+    from venmas.model.witness.lasso import Run
     from venmas.report.graph_picture import Picture
 
 _MOST_ROWS, _MOST_COLUMNS = 400, 24

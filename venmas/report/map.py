@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from math import floor
+from typing import TYPE_CHECKING
 
 from venmas.engine.map.tree import STATUSES, StateMap
 from venmas.model.show import number
 from venmas.report.tables import Table
+from venmas.report.text_tables import print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _WORDS = {
     "proved": "every state satisfies the formula",
@@ -53,3 +58,12 @@ def notes(shown: StateMap) -> list[str]:
         lines.append("What is open is not cut any further, and gains nothing by time: a lesser --min-width cuts it.")
     lines.append(f"{shown.questions} questions, {shown.seconds:.1f} s in all.")
     return lines
+
+
+def print_map(out: Console, shown: StateMap) -> None:
+    """Shares of the volume by status, and notes."""
+    out.print(head(shown), soft_wrap=True)
+    shares = table(shown)
+    print_table(out, shares.head, shares.rows, keys=shares.keys)
+    for note in notes(shown):
+        out.print(note, soft_wrap=True)

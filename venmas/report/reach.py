@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from venmas.engine.reach.sets import TOLERANCE, ReachSets, outward
 from venmas.model.show import title
 from venmas.report.tables import Table
+from venmas.report.text_tables import print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def head(found: ReachSets) -> str:
@@ -64,3 +70,12 @@ def notes(found: ReachSets) -> list[str]:
     used = list(dict.fromkeys(w.name for w in found.worked))
     told.append(f"Sources: {', '.join(used) or 'none'}; {len(found.runs)} sampled runs; {found.seconds:.2f} s.")
     return told
+
+
+def print_reach(out: Console, found: ReachSets) -> None:
+    """The sets, step by step, and what is to be said of them."""
+    out.print(head(found), soft_wrap=True)
+    shown = table(found)
+    print_table(out, shown.head, shown.rows, keys=shown.keys)
+    for note in notes(found):
+        out.print(note, soft_wrap=True)

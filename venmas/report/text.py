@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
-from venmas.engine.map.tree import StateMap
-from venmas.engine.reach.sets import ReachSets
 from venmas.engine.report import Report, Verdict
 from venmas.report import linear
-from venmas.report import map as maps
 from venmas.report.assumptions import assumptions
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
 from venmas.report.partial import how_far, next_questions
-from venmas.report.reach import head, notes, table
 from venmas.report.text_tables import print_table, print_trace
 from venmas.report.text_witness import print_witness
 from venmas.report.words import basis, remedies, where
@@ -21,14 +16,12 @@ from venmas.report.words import basis, remedies, where
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from venmas.model import System, Witness
+    from venmas.model import System
     from venmas.model.witness.lasso import Run
 
 _STYLES = {Verdict.SATISFIED: "bold green", Verdict.VIOLATED: "bold red", Verdict.UNKNOWN: "bold yellow"}
 _MOST_STEPS = 40
 """Steps of a run for ever that are printed; a file has them all."""
-_WIDTH = 200
-"""Columns of tables, as the command line has them in a file or a pipe, where no window limits them."""
 
 
 def print_verdict(out: Console, report: Report) -> None:
@@ -39,21 +32,6 @@ def print_verdict(out: Console, report: Report) -> None:
     if report.verdict is Verdict.UNKNOWN:
         line.append(f" ({report.reason}): {report.message}", style="default not bold")
     out.print(line, soft_wrap=True)
-
-
-def as_text(shown: Report | ReachSets | Witness) -> str:
-    """What the command line prints of a report, of reach sets, or of a witness alone, into a file or a pipe."""
-    from rich.console import Console
-
-    lines = io.StringIO()
-    out = Console(file=lines, markup=False, highlight=False, emoji=False, width=_WIDTH, force_terminal=False)
-    if isinstance(shown, Report):
-        print_report(out, shown, shown.model)
-    elif isinstance(shown, ReachSets):
-        print_reach(out, shown)
-    else:
-        print_trace(out, None, shown)
-    return lines.getvalue().rstrip("\n")
 
 
 def print_report(out: Console, report: Report, system: System | None, *, verbose: bool = False) -> None:
@@ -109,21 +87,3 @@ def print_run(out: Console, run: Run, system: System | None) -> None:
     out.print("A run that breaks it:", style="bold")
     print_table(out, shown.head, shown.rows)
     out.print(shown.note, soft_wrap=True)
-
-
-def print_reach(out: Console, found: ReachSets) -> None:
-    """The sets, step by step, and what is to be said of them."""
-    out.print(head(found), soft_wrap=True)
-    shown = table(found)
-    print_table(out, shown.head, shown.rows, keys=shown.keys)
-    for note in notes(found):
-        out.print(note, soft_wrap=True)
-
-
-def print_map(out: Console, shown: StateMap) -> None:
-    """Shares of the volume by status, and notes."""
-    out.print(maps.head(shown), soft_wrap=True)
-    shares = maps.table(shown)
-    print_table(out, shares.head, shares.rows, keys=shares.keys)
-    for note in maps.notes(shown):
-        out.print(note, soft_wrap=True)

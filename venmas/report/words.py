@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from venmas.engine.modes import DEFAULT, modes
 from venmas.engine.report import Report, Verdict
 from venmas.logic import Bounded, Linear
-from venmas.model.canonical.canonical import networks_of
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.report import linear
 

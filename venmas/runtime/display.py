@@ -17,7 +17,7 @@ _Result = TypeVar("_Result")
 
 def written(shown: object) -> str:
     """A report, reach sets, or a witness, as the command line prints them."""
-    return str(import_module("venmas.report.text").as_text(shown))
+    return str(import_module("venmas.report.printed").as_text(shown))
 
 
 def showing(work: Callable[_Given, _Result]) -> Callable[_Given, _Result]:

@@ -15,7 +15,7 @@ from tests.procedures.forever import loops
 from tests.procedures.forever_ltl.real_copies import compare
 from venmas import System, verify
 from venmas.checker.file import check_certificate
-from venmas.checker.forever.stays import replayed_stay
+from venmas.checker.forever.linear import replayed_stay
 from venmas.errors import UsageError
 from venmas.logic import Linear
 from venmas.model import where

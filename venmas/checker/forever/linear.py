@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from venmas.checker.forever.stays import stays
 from venmas.logic import (
     AX,
     EX,
@@ -43,6 +44,7 @@ from venmas.logic import (
     Globally,
     Iff,
     Implies,
+    Linear,
     Not,
     Or,
     Quantifier,
@@ -50,13 +52,16 @@ from venmas.logic import (
     Until,
     conjunction,
     disjunction,
+    fixpoints,
     is_temporal,
     subformulas,
 )
-from venmas.logic.paths import Proposition, R, U, X
+from venmas.logic.paths import Proposition, R, U, X, questioned
 from venmas.model.system.letters import condition
 from venmas.model.system.system import System
 from venmas.model.transform.stutter import stuttering
+from venmas.model.witness.replay import Replay, replay
+from venmas.model.witness.tree import Witness
 
 _Signed = tuple[Formula, Formula]
 
@@ -84,6 +89,19 @@ def goes_on(system: System, deadlock: Deadlock) -> tuple[System, Formula]:
     if deadlock == "stutter":
         return stuttering(system), Globally(Quantifier.ALL, 0, None, TRUE)
     return system, Globally(Quantifier.ALL, 0, None, EX(TRUE) if system.may_deadlock else TRUE)
+
+
+def replayed_stay(system: System, asked: Linear, witness: Witness) -> Replay:
+    """Replay of a witness: its derivation has to show that from its state all runs break a property of LTL, or some."""
+    broken = Not(questioned(asked.formula, asked.fair))
+    if not witness.stay or system.quantities:
+        return Replay(False, "it has no derivation about an initial state")
+    for quantifier in Quantifier:
+        about, formula = demanded(system, broken, asked.deadlock, quantifier)
+        checked = replay(about, fixpoints(formula), witness, staying=stays)
+        if checked.confirmed:
+            break
+    return checked
 
 
 def branching(formula: Formula, quantifier: Quantifier) -> Formula:

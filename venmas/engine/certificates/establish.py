@@ -21,7 +21,6 @@ from venmas.answer import Answer, BranchingAnswer, Broken, IncompleteError, Prov
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import Reason
 from venmas.logic import TRUE, Bounded
-from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 from venmas.solvers.programs import Programs
 
@@ -161,15 +160,12 @@ def _prove(
     question: Question, proofs: Proofs, budget: Budget, whole: bool = False
 ) -> tuple[BranchingAnswer, Certificate | Unwritten | None]:
     """The answer of a search in rationals, written down where a certificate is wanted."""
-    if proofs.certificate is None:
-        for asked in (question, question.boxed):
-            answer = ExactSession(asked, whole=whole).advance(budget)
-            if not (isinstance(answer, Proved) and answer.leaving):
-                break
-        assert not isinstance(answer, Broken)
-        return answer, None
-    from venmas.engine.certificates.goals import certify
+    from venmas.engine.certificates.goals import certify, searched
 
+    if proofs.certificate is None:
+        answer = searched(question, budget, whole).answer
+        assert isinstance(answer, BranchingAnswer)
+        return answer, None
     system, path, semantics = question.system, proofs.certificate, question.semantics
     proof, stored = certify(system, question.formula, path, proofs.about, budget, semantics, whole, question.inside)
     if proof.witness is not None:

@@ -42,13 +42,17 @@ def prove(
     system: System, formula: Formula, tick: Callable[[], None] = lambda: None, semantics: Semantics = "real"
 ) -> Proof:
     """Search for a proof in exact rationals that every initial state satisfies `formula`, or for a witness."""
-    question = Question(system, Bounded(formula), semantics)
+    return searched(Question(system, Bounded(formula), semantics), tick).figures
+
+
+def searched(question: Question, tick: Callable[[], None], whole: bool = False) -> ExactSession:
+    """The search for a proof or a witness, at its end. whole: see `certify`."""
     for asked in (question, question.boxed):
-        session = ExactSession(asked)
+        session = ExactSession(asked, whole=whole)
         answer = session.advance(tick)
         if not (isinstance(answer, Proved) and answer.leaving):
             break
-    return session.figures
+    return session
 
 
 def certify(

@@ -29,7 +29,8 @@ from venmas.engine.parts.part import Asked, Found, Part
 from venmas.engine.portfolio import Tried
 from venmas.errors import ModelError, Reason, UsageError
 from venmas.logic import TRUE
-from venmas.model.canonical.canonical import networks_of, system_digest, system_to_json
+from venmas.model.canonical.canonical import system_digest, system_to_json
+from venmas.model.system.networks import networks_of
 from venmas.procedure import Settings
 from venmas.question import Question
 from venmas.runtime.identity import code_digest

@@ -1,50 +1,4 @@
-"""The canonical JSON form of a system, for certificates: two systems that are written alike have the same form.
-
-The form is an object of these fields (`docs/system.md` shows an example):
-
-    format        "venmas-system-1", or "venmas-system-2" where it is not piecewise linear
-    name, description   text
-    variables     [{"name", "kind": "real" | "integer" | "boolean", "lower", "upper", "unit", "labels"}, ..]
-    nodes         the expression graph, see below
-    agents        [{"name", "value": scalar node, "unit", "labels"}, ..]
-    branches      [{"name", "guard": condition node, "updates": [[variable name, scalar node], ..]}, ..]
-    initial       [[compare node, ..], ..]: a union of conjunctions of linear comparisons
-    propositions  [[name, condition node], ..], linear
-    properties    [[name, text of a formula], ..]
-
-and, only where the initial set is more than a union of 1000 conjunctions, of the field
-
-    initial_condition   condition node, linear: what holds in every initial state besides one of `initial`
-
-Numbers are text, "p" or "p/q" in lowest terms with q > 1; `labels` is [[integer, text], ..]; a node is named by its
-index in `nodes`, 0-based, and is one array of a tag and its parts. Scalars (e is a scalar node, c a condition node):
-
-    ["constant", number]                    ["variable", index in variables]
-    ["sum", [[number, e], ..], number]      the terms, and the constant
-    ["output", network node, index]         ["network", sha256, [e, ..]] is no scalar: `Network.digest`, and its inputs
-    ["maximum", [e, ..]]                    ["argmax", [e, ..]] (lowest index on a tie, design S3)
-    ["switch", e, [[integer, e], ..]]       ["where", c, e, e]: if c then the first, else the second
-
-and in "venmas-system-2" besides (`docs/semantics.md`)
-
-    ["product", e, e]                       ["quotient", e, e]
-    ["apply", "exp" | "tanh" | "sigmoid" | "sin" | "cos" | "sqrt", e]
-    ["end", flow node, index in variables]  ["flow", period, [[variable node, e], ..]] is no scalar: variables that
-                                            move, and their derivatives
-    ["least", flow node, e]                 ["greatest", flow node, e]
-    ["held", e]                             the value at the start of the period, in a derivative
-
-where a derivative, and e of "least" and "greatest", has no nodes but constants, variables, sums, and those of the
-second list without "end", "least" and "greatest", except below "held".
-
-Conditions: ["truth", true | false], ["compare", e, "<" | "<=" | ">" | ">=" | "==" | "!="] (with 0), ["all", [c, ..]],
-["any", [c, ..]]. The order of `nodes` is that of a depth-first walk from the agents, branches (guard first), initial
-sets, their condition and propositions as they are listed, parts from left to right: a node stands after its parts,
-where the walk leaves it first, and equal rows are one node. Linear comparisons in `initial`, its condition and
-`propositions` are affine expressions of the variables, terms sorted by name (1 * x + 0 is the variable, no terms the
-constant). The digest is the sha256 of the ASCII text with sorted keys and without spaces. Weights, file names and float
-types of networks are not part of it.
-"""
+"""The canonical JSON form of a system, for certificates: two that are written alike have the same (docs/system.md)."""
 
 from __future__ import annotations
 
@@ -65,10 +19,11 @@ from venmas.model.canonical.reader import (
     read_string,
 )
 from venmas.model.canonical.writer import Node, Row, Writer, canonical_text, write_number
-from venmas.model.expressions.expr import Condition, Expr, Output, Scalar, Truth, Variable
+from venmas.model.expressions.expr import Condition, Expr, Scalar, Truth, Variable
 from venmas.model.expressions.limits import MAX_BRANCHES, MAX_VARIABLES
 from venmas.model.expressions.vector import Vector
 from venmas.model.system.declarations import declare
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.model.system.variables import Region, VariableDecl
 from venmas.nn import Network
@@ -126,16 +81,6 @@ def system_digest(system: System) -> str:
         return hashlib.sha256(canonical_text(system_to_json(system)).encode("ascii")).hexdigest()
 
     return system.once("digest", find)
-
-
-def networks_of(system: System) -> dict[str, Network]:
-    """The networks that the system applies, by digest."""
-
-    def find() -> dict[str, Network]:
-        found = {id(n): n for n in (node.application.network for _, node in system.nodes() if isinstance(node, Output))}
-        return {network.digest: network for network in found.values()}
-
-    return dict(system.once("networks", find))
 
 
 def subject_of(system: System) -> dict[str, object]:

@@ -51,6 +51,11 @@ _NOWHERE: _Ends = (Fraction(10**200), Fraction(-(10**200)))
 _DEEPEST = 4
 
 
+def cones_of(system: System) -> Cones:
+    """The cones of influence of a system, made once."""
+    return system.once("cones", lambda: Cones(system))
+
+
 class Cones:
     """The cones of influence of a system."""
 

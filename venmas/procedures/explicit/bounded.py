@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
 from venmas.errors import Reason
-from venmas.model.canonical.canonical import networks_of
+from venmas.model.system.networks import networks_of
 from venmas.procedure import Run
 from venmas.procedures.explicit.evaluate import explore
 from venmas.question import Question

@@ -27,10 +27,10 @@ from venmas.bounds.rounding import Bools
 from venmas.budget import Budget, ask
 from venmas.errors import ModelError, Reason
 from venmas.logic import EX, TRUE, Always, And, Atom, Bounded, Formula, Or, Top, nnf, subformulas, variables_of
-from venmas.model.canonical.canonical import networks_of
 from venmas.model.evaluation.simulate import Step
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
-from venmas.model.transform.cone import Cones
+from venmas.model.transform.cone import Cones, cones_of
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
 from venmas.procedures.explicit.graph.boxes import inductive_set
@@ -88,7 +88,7 @@ class Fixpoints:
         system = question.system
         if question.semantics != "real" and networks_of(system):
             return "states are exact, and networks compute in float32"
-        kept = run.cones(question.system).kept(variables_of(question.shown), exact=not _sliceable(question))
+        kept = cones_of(question.system).kept(variables_of(question.shown), exact=not _sliceable(question))
         real = [name for name in system.variables if name in kept and not system.variables[name].integral]
         if real:
             return f"it depends on variable {real[0]}, which is real, so that states are not finitely many"
@@ -96,7 +96,7 @@ class Fixpoints:
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
-        return _Session(question, run.cones(question.system))
+        return _Session(question, cones_of(question.system))
 
 
 def _sliceable(question: Question) -> bool:

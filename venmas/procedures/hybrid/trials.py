@@ -13,8 +13,8 @@ from itertools import islice
 
 from venmas.budget import Budget, Shares
 from venmas.logic import AX, Formula, subformulas
-from venmas.model.canonical.canonical import networks_of
 from venmas.model.evaluation.regions import contains
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness

@@ -24,9 +24,10 @@ from venmas.bounds.zonotope_stacked import MOST_ROWS, gaps, stack
 from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.logic.linear import Comparison, LinearExpr
-from venmas.model.canonical.canonical import networks_of, shared, system_digest
+from venmas.model.canonical.canonical import shared, system_digest
 from venmas.model.evaluation.regions import bounding_box
 from venmas.model.expressions.expr import ArgMax, to_linear
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.model.system.variables import Region
 from venmas.model.transform.cases import Choice, Location, Move, Sign, UnsuitableError

@@ -21,9 +21,10 @@ from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.errors import ModelError, Reason
 from venmas.logic import Always, Formula, Globally, Quantifier, nnf, variables_of
-from venmas.model.canonical.canonical import networks_of
 from venmas.model.evaluation.simulate import Step
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
+from venmas.model.transform.cone import cones_of
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
@@ -88,7 +89,7 @@ def _part(question: Question, run: Run) -> System:
     assert isinstance(question.asked, Always)
     if _choices(run).slice == "off":
         return question.system
-    cones = run.cones(question.system)
+    cones = cones_of(question.system)
     kept = cones.kept(variables_of(question.asked.invariant), exact=False)
     return run.once(("slice", question.system, kept), lambda: nullcontext(cones.part(kept, exact=False)))
 

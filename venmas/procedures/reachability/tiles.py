@@ -14,7 +14,8 @@ from venmas.bounds.rounding import Floats, Ints
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, Reason, VenmasError
 from venmas.logic import Bounded, Formula
-from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical.canonical import system_from_json, system_to_json
+from venmas.model.system.networks import networks_of
 from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.tree import Witness
 from venmas.nn import Network
