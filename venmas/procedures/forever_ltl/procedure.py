@@ -88,8 +88,8 @@ class ForeverLtlSession:
         self._stays: list[Stays] | None = None
         self._cells: CellSearch | None = None
         self._product: ProductSearch | None = None
-        told = (condition(leaf) for leaf in leaves(question.formula))
-        self._hidden = bool(question.asked.fair) or None in told
+        conditions = map(condition, leaves(question.formula))
+        self._hidden = bool(question.asked.fair) or None in conditions
         """Does it depend on what states do not tell: fairness, or which branch is taken?"""
 
     @property
