@@ -20,6 +20,7 @@ from venmas.checker.forever.rules import (
     Close,
     Constant,
     Derived,
+    Itself,
     Persist,
     Recur,
     Replace,
@@ -125,6 +126,15 @@ def test_runs_that_come_to_states_that_keep_it_have_it_in_the_end() -> None:
     graph = [[0, 1], [2], [2], [], []]
     assert 0 not in evaluate(rule.needs(scope)[0].formula, graph)
     assert 0 in evaluate(rule.shows(scope).formula, graph)
+
+
+def test_a_set_is_in_itself() -> None:
+    scope = Scope.of(_system(), {"S": parse("s == 0 | s == 3", _system().vocabulary)})
+    rule = Itself((), "S")
+    assert not rule.needs(scope) and rule.shows(scope) == Sequent.of("S", parse("s == 3 | s == 0", scope.vocabulary))
+    for name in ("T", INIT):  # what is initial has no formula
+        with pytest.raises(FormulaError):
+            Itself((), name).shows(scope)
 
 
 def test_what_no_branch_changes_holds_along_runs() -> None:

@@ -2,6 +2,7 @@
 
 Of the fixpoints over AX and EX (AX is true in a deadlock, EX false). X, S and T are sets, b and c formulas:
 
+    itself                                                                              S |- S
     window   S |- f[Q(b U^k c)]                                                         S |- f[Q(b U c)]
     chain    S |- Q(b U^k T);  T |- Q(b U c)                                            S |- Q(b U c)
     arrive   S |- AX^n T;  T |- A(true U c)                                             S |- A(true U c)
@@ -114,6 +115,21 @@ def along(steps: int, states: Formula, holds: Formula) -> Formula:
 def round_(steps: int, states: Formula, holds: Formula) -> Formula:
     """``holds & EX E(holds U^(steps-1) states)``."""
     return conjunction([holds, EX(until("E", steps - 1, holds, states))])
+
+
+@rule("itself")
+@dataclass(frozen=True, slots=True)
+class Itself(Derived):
+    """Every state of a set is in it."""
+
+    by: By
+    start: Name
+
+    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
+        return []
+
+    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
+        return Sequent.of(self.start, scope.states(self.start))
 
 
 @rule("window")

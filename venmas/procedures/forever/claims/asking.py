@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from venmas.answer import Answer, Proved, Unknown
 from venmas.budget import Budget
-from venmas.checker.forever.rules import Both, Constant
+from venmas.checker.forever.rules import Both, Constant, Itself
 from venmas.checker.forever.sequents import HERE, INIT, Sequent, constants, existential
 from venmas.errors import FormulaError, ModelError, Reason
 from venmas.logic import TRUE, And, Atom, Bounded, Formula, parse, subformulas
@@ -113,6 +113,8 @@ class Asking:
             return Inferred(Both((), start, tuple(map(to_text, formula.operands))), tuple(shown))
         key = system, start, formula if core else Sequent.of(start, formula).formula
         if key not in self._known:
+            if start != INIT and key[-1] is Sequent.of(start, self.sets[start]).formula:
+                return self._known.setdefault(key, Inferred(Itself((), start), ()))
             if self.refuted(start, key[-1], initial):
                 return None
             if self._still and (less := loosened(formula, self._still)) is not None:
