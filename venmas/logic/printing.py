@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from venmas.budget import ask
-from venmas.logic.core import Fixpoint
+from venmas.logic.core import Buchi, CoBuchi, Fixpoint
 from venmas.logic.formula import (
     AX,
     EX,
@@ -110,6 +110,8 @@ def _layout(node: Formula) -> tuple[int, list[str | tuple[Formula, int]]]:
         case Fixpoint(least, quantifier, left, right):  # for messages: nothing parses it
             between = " U " if least else " R "
             return _PRIMARY, [f"{quantifier.value}(", (left, _IFF), between, (right, _IFF), ")"]
+        case CoBuchi(operand) | Buchi(operand):
+            return _UNARY, ["A F G " if isinstance(node, CoBuchi) else "E G F ", (operand, _UNARY)]
         case Proposition(name):
             return _PRIMARY, [quoted(name)]
         case X(operand):

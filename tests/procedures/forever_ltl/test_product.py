@@ -19,13 +19,15 @@ from tests.procedures.forever import loops
 from tests.soundness.ltl_systems import random_question, read
 from venmas import System, verify
 from venmas.checker.forever.product import product
+from venmas.checker.forever.rules import settled
 from venmas.checker.levels.check import Runs
 from venmas.checker.netlists.simulation import Edge
-from venmas.logic import Atom, Deadlock
+from venmas.logic import Atom, Deadlock, parse
 from venmas.logic.automata.translate import refuting
 from venmas.logic.lassos import Lasso, holds
 from venmas.logic.paths import Leaf, leaves
 from venmas.logic.printing import to_text
+from venmas.model import where
 from venmas.model.evaluation.simulate import Exact
 from venmas.model.system.letters import branch_name
 
@@ -46,6 +48,16 @@ def stairs(more: bool = False) -> System:
     return system
 
 
+def windy() -> System:
+    """Climbs by what the wind lets it, or stays; a name of the product is taken."""
+    system = System("windy")
+    x, w, one = system.real("x", 0, 6), system.disturbance("w", "-0.25", "0.25"), system.disturbance("state", 1, 1)
+    system.initial(x <= 1)
+    system.branch("up", x=where(x <= 4, x + w + one, x))
+    system.branch("stay", x=x)
+    return system
+
+
 @pytest.mark.parametrize(
     ("make", "text", "fair", "deadlock", "verdict"),
     [
@@ -58,6 +70,7 @@ def stairs(more: bool = False) -> System:
         (lambda: stairs(True), "F G x >= 4", LIFT, "error", "violated"),
         (stairs, 'G F "branch up" -> F x > 5', [], "error", "satisfied"),
         (stairs, 'F G "branch up"', [], "error", "violated"),
+        (windy, "F x >= 3", ['"branch up"'], "error", "satisfied"),
         (loops.thermostat, "F low", ["t <= 18"], "error", "satisfied"),
         (loops.smooth, "F G near", ["true"], "error", "satisfied"),
     ],
@@ -72,6 +85,10 @@ def test_fair_runs_and_branches_over_the_reals(
         assert accepted(_rows(path), make())
     else:
         assert report.lasso is not None
+
+
+def test_what_is_shown_of_a_product_is_told() -> None:
+    assert "A F G (x >= 3)" in str(settled("S", parse("x >= 3", stairs().vocabulary)))
 
 
 def test_the_product_accepts_the_runs_that_break_a_property() -> None:

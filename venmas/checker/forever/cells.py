@@ -15,7 +15,7 @@ level of h_j, which is 0 where nothing is said. Let L_i be the cells that steps 
                  greatest Z = r & (l | QX Z):                r[i] & (l[i] | QX U_ij)
 
     settled  X |- the union of the cells of L
-             S_i |- (p & AX W_i) | AX V_i, for all i                                                        X |- A F G p
+             S_i |- (p | AX V_i) & AX W_i, for all i                                                        X |- A F G p
     with each cell of one level, and W_i the union of the cells of L_i that have no higher one than S_i
 
 Every state of a cell with a level of h_j satisfies h_j. By induction over f, as core formulas are monotone in their
@@ -155,7 +155,7 @@ class _Graph:
         if isinstance(part, CoBuchi):
             holds = self.put(part.operand, lambda node: self._said(cell, node))
             still, lower = (step(Quantifier.ALL, self.union(part, leads, end)) for end in (level + 1, level))
-            return disjunction([conjunction([holds, still]), lower])
+            return conjunction([disjunction([holds, lower]), still])  # of lower cells, it is so of those not higher
         assert isinstance(part, Fixpoint)
         left, right = (self.put(side, lambda node: self._said(cell, node)) for side in (part.left, part.right))
         later = step(part.quantifier, self.union(part, leads, level if part.least else None))

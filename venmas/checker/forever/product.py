@@ -42,6 +42,7 @@ def product(system: System, runs: Runs) -> tuple[System, Formula]:
     made = copy(system)
     made._memo = Memo()
     made.__dict__.pop("domains", None)
+    made.still = {}  # what has one value is that value, in a canonical form too
     made.variables = dict(system.variables)
     made.nodes_by_name = dict(system.nodes_by_name)
     state, waiting = (_fresh(name, system) for name in ("state", "set"))
@@ -78,6 +79,7 @@ def _comparison(name: str, value: int, relation: Relation) -> Comparison:
 
 
 def _fresh(name: str, system: System) -> str:
-    while name in system.vocabulary.names or name in system.vocabulary.others:
+    taken = {*system.vocabulary.names, *system.vocabulary.others, *system.variables} - set(system.still)
+    while name in taken:
         name += "_"
     return name

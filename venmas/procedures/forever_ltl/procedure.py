@@ -22,7 +22,7 @@ from functools import partial
 from typing import TypeAlias
 
 from venmas.answer import Answer, Broken, Proved, Unknown, Violated
-from venmas.budget import Budget, limited
+from venmas.budget import Budget, ask, limited
 from venmas.checker.forever.linear import demanded
 from venmas.checker.forever.sequents import INIT
 from venmas.errors import InputError, ModelError, Reason
@@ -88,6 +88,7 @@ class ForeverLtlSession:
         self._stays: list[Stays] | None = None
         self._cells: CellSearch | None = None
         self._product: ProductSearch | None = None
+        self._untried = True
         conditions = map(condition, leaves(question.formula))
         self._hidden = bool(question.asked.fair) or None in conditions
         """Does it depend on what states do not tell: fairness, or which branch is taken?"""
@@ -157,8 +158,11 @@ class ForeverLtlSession:
 
     def _on_product(self, sets: Sets, budget: Budget) -> Proved | str:
         asking = self._asking
-        with suppress(UnsuitableError, OverflowError, ModelError, InputError), limited(budget):
+        if self._product is None and not self._untried:  # it is too large
+            return ""
+        with suppress(UnsuitableError, OverflowError, InputError), limited(budget):
             if self._product is None:
+                self._untried = False
                 self._product = ProductSearch(self.question, asking, self._decide)
             shown = self._product.search(budget, lambda on: self._deriving(sets, budget).derive(INIT, on))
             if shown is not None:
@@ -215,10 +219,10 @@ class ForeverLtlSession:
 
     def _stay(self, sets: Sets, budget: Budget) -> Witness | None:
         """An initial state all runs of which break the property, or (E) some."""
-        if self._stays is None:
-            forms = dict.fromkeys(self._negations())
-            self._stays = [Stays(self._asking, self.system, form, budget) for form in forms]
         with limited(budget):
+            if self._stays is None:
+                forms = dict.fromkeys(self._negations())
+                self._stays = [Stays(self._asking, self.system, form, ask) for form in forms]
             witnesses = (stays.find(sets, budget) for stays in self._stays)
             return next((one for one in witnesses if one is not None), None)
 

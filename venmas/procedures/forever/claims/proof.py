@@ -59,7 +59,7 @@ def claims(derivation: Derivation) -> list[Derivation]:
 def basis(derivation: Derivation) -> Basis:
     """The weakest of its parts."""
     answers = [a.basis for node in claims(derivation) if isinstance(node, Claimed) for _, a in node.parts]
-    return max(answers, key=BASES.index)
+    return max(answers, key=BASES.index, default=BASES[0])
 
 
 @dataclass(frozen=True)
