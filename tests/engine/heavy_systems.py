@@ -134,7 +134,7 @@ def for_ever() -> Case:
 
 
 def smooth() -> Case:
-    """Products of ten reals, with noise."""
+    """Products of ten reals, with noise: some seconds, before a box that is nearly a point is given up."""
     system = System("smooth")
     x = system.reals("x", 10, -1000, 1000)
     w = [system.disturbance(f"w{i}", -0.05, 0.05) for i in range(3)]
@@ -142,7 +142,7 @@ def smooth() -> Case:
     moved = [0.8 * v + 0.05 * v * x[(i + 3) % 10] + 0.1 * out[i % 2] for i, v in enumerate(x)]
     system.branch("step", {v: moved[i] + (w[i] if i < 3 else 0) for i, v in enumerate(x)})
     system.initial(*(c for v in x for c in (v >= -0.5, v <= 0.5)))
-    return system, "AG^30 (x[1] + x[2] < 1.2)"
+    return system, "AG^60 (x[1] + x[2] < 8)"
 
 
 def nested_choices() -> Case:
