@@ -25,9 +25,9 @@ def proved(about: About, lines: Lines) -> Checked:
     claim, system = about.claim, about.system
     if system.quantities:
         raise CheckError(0, "the system has quantities, which its first step measures")
-    formula, *_ = (read_formula(system, text) for text in (claim.formula, *claim.fair))
     if (automaton := lines.take(Automaton)) is not None:
         return _product(about, automaton, lines)
+    formula, *_ = (read_formula(system, text) for text in (claim.formula, *claim.fair))
     # of all runs, so also of those that are meant: nothing is said of fairness
     system, shown = demanded(system, formula, claim.deadlock)
     if shown is FALSE:

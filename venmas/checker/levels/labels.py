@@ -25,21 +25,8 @@ from venmas.checker.inductive.batch import CHUNK
 from venmas.checker.inductive.constraints import Ends
 from venmas.checker.levels.listing import Listing, Places
 from venmas.checker.levels.points import Points
-from venmas.logic import (
-    AX,
-    EX,
-    And,
-    Atom,
-    Buchi,
-    CoBuchi,
-    Fixpoint,
-    Formula,
-    Or,
-    Quantifier,
-    Top,
-    fixpoints,
-    subformulas,
-)
+from venmas.logic import AX, EX, And, Atom, Fixpoint, Formula, Or, Quantifier, Top, fixpoints, subformulas
+from venmas.logic.core import Endless
 from venmas.model.system.system import System
 
 Truth = NDArray[np.bool_]
@@ -58,7 +45,7 @@ class CheckedLabels(Checked):
 
 def ahead(core: Formula) -> list[Formula]:
     """The parts of a core formula that look ahead, in the order of their levels: parts of parts come first."""
-    return [node for node in subformulas(core) if isinstance(node, AX | EX | Fixpoint | CoBuchi | Buchi)]
+    return [node for node in subformulas(core) if isinstance(node, AX | EX | Endless)]
 
 
 def check_labels(system: System, formula: Formula, lines: Lines) -> CheckedLabels:
