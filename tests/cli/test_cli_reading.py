@@ -6,6 +6,7 @@ from tests.needs import needs
 
 needs("jsonschema")
 
+import gc
 import json
 import re
 import signal
@@ -141,6 +142,28 @@ def test_what_reading_takes_is_not_there_for_deciding(monkeypatch: pytest.Monkey
 def test_a_netlist(run, tmp_path: Path) -> None:
     found, seconds = run("verify", "--scenario", netlist(tmp_path / "long.btor2", 200_000), "--formula", "bad0")
     assert found.exit_code == 20 and seconds < LIMIT + 2 and found.stdout.startswith("unknown (time)")
+
+
+def test_a_collector_that_calls_back() -> None:
+    """What is raised in a callback of the collector is swallowed by it: the timer comes again soon."""
+
+    def called(_phase: str, _info: dict[str, int]) -> None:
+        sum(range(10_000))
+
+    def endless() -> None:
+        while True:  # a quarter of the time is the collector's
+            gc.collect(0)
+            sum(range(60_000))
+
+    gc.callbacks.append(called)
+    try:
+        for _ in range(20):
+            begun = time.monotonic()
+            with pytest.raises(LimitError), reading(0.05):
+                endless()
+            assert time.monotonic() - begun < 1
+    finally:
+        gc.callbacks.remove(called)
 
 
 def test_a_network(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ bound.
 from __future__ import annotations
 
 import contextlib
+import gc
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -108,12 +109,14 @@ def limits(timeout: float, memory: int | None, when: str = "") -> Iterator[Calla
         raise _Stopped
 
     def on_timer(_signal: int, frame: FrameType | None) -> None:
-        # modules that are being loaded may crash when something is raised in them, and a block that is entered or left
-        # would not be tidied up; the timer comes again
+        # modules that are being loaded may crash when something is raised in them, a block that is entered or left
+        # would not be tidied up, and what the collector calls back swallows it; the timer comes again
         if frame is not None and frame.f_code.co_filename == contextlib.__file__:
             return
-        if any(f.f_code.co_filename.startswith("<frozen importlib") for f, _ in walk_stack(frame)):
-            return
+        called_back = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+        for f, _ in walk_stack(frame):
+            if f.f_code in called_back or f.f_code.co_filename.startswith("<frozen importlib"):
+                return
         if met is not None:
             raise _Stopped
         try:
