@@ -284,17 +284,34 @@ class Deriving:
                 if shown is not None:
                     yield one.name, one.states, shown
             return
+        closed: set[str] = set()
+        for one, states in self._easy_first(always.operand):
+            name = self.asking.named(states)
+            back = None if one.name in closed else self.claim(name, along(one.again, states, always.operand))
+            if back is not None:
+                closed.add(one.name)
+                rule = rules.Close((), name, name, 0, one.again, to_text(always.operand))
+                self._tell("for ever", Set(name, states, one.into, one.again))
+                yield name, self.asking.sets[name], Inferred(rule, (back,))
+
+    def _easy_first(self, holds: Formula) -> Iterator[tuple[Set, Formula]]:
+        """Sets that may close and their parts where a formula holds; later those of which it is seen to do so tightly,
+        as far as samples tell."""
+        samples, tight = self.asking.samples, list[tuple[Set, Formula]]()
         for one in chain(self._closed(), self._more()):
-            part = conjunction([always.operand, one.states]) if not is_temporal(always.operand) else one.states
+            if not samples.knows(one.name):
+                yield from tight
+                tight = []
+            part = conjunction([holds, one.states]) if not is_temporal(holds) else one.states
             for states in dict.fromkeys((one.states, part)):
                 name = self.asking.named(states)
-                self.asking.samples.part(name, one.name, states)
-                back = self.claim(name, along(one.again, states, always.operand))
-                if back is not None:
-                    rule = rules.Close((), name, name, 0, one.again, to_text(always.operand))
-                    self._tell("for ever", Set(name, states, one.into, one.again))
-                    yield name, self.asking.sets[name], Inferred(rule, (back,))
-                    break
+                samples.part(name, one.name, states)
+                core = Sequent.of(name, along(one.again, states, holds)).formula
+                if samples.tight(name, core):
+                    tight.append((one, states))
+                else:
+                    yield one, states
+        yield from tight
 
     def _kept_in(self, one: Set, always: Globally) -> Derivation | None:
         back = self._round(one, always.operand)

@@ -21,7 +21,7 @@ from venmas.model.system.variables import Box
 from venmas.model.witness.tree import Value, Witness
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.stays import Point, point, stay
-from venmas.procedures.forever.derive import Deriving, Set
+from venmas.procedures.forever.derive import MOST_STEPS, Deriving, Set
 from venmas.procedures.forever.reached import returning
 from venmas.procedures.forever.settled import Settled, Settling
 from venmas.procedures.kinduction.runs import Runs
@@ -172,12 +172,17 @@ class Sets:
         name = next((n for n, known in self._asking.sets.items() if known is states), "")
         if name not in self._boxes or self._settling is None:
             return
-        yield self._boxes[name].into, [(name, 0)]
-        for first in reversed(list(self._boxes.values())):
-            if first.into < self._boxes[name].into and (rungs := self._settling.ladder(first, self._boxes[name])):
+        last = self._boxes[name]
+        direct = last.into, [(name, 0)]
+        if last.into <= MOST_STEPS:
+            yield direct
+        for first in list(self._boxes.values()):  # the way into one of few steps is the short one to enclose
+            if first.into < last.into and (rungs := self._settling.ladder(first, last)):
                 for one, _ in rungs:
                     self._asking.samples.add(self._asking.named(one.states), one.points)
                 yield first.into, [*((self._asking.named(one.states), steps) for one, steps in rungs), (name, 0)]
+        if last.into > MOST_STEPS:
+            yield direct
 
     def _plain(self) -> Iterable[Set]:
         """States that the formula and the propositions describe, the whole box last."""

@@ -12,10 +12,13 @@ from venmas.bounds.rounding import Bools, Floats
 from venmas.checker.forever.sequents import INIT
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, nnf
 from venmas.logic.linear import Relation
+from venmas.model.evaluation.regions import bounding_box
 from venmas.model.system.system import System
 from venmas.procedures.kinduction.runs import Runs
 
 _SLACK = 1e-7
+_SPARE = 0.02
+"""The part of the range of a value that a claim which is not tight leaves between it and its bound after a step."""
 _DEEP = 160
 """Steps of the longest claim that is looked at."""
 
@@ -25,7 +28,7 @@ class Samples:
 
     def __init__(self, system: System) -> None:
         self.runs: Runs | None = None
-        self._names = list(system.variables)
+        self._system, self._names = system, list(system.variables)
         self._noisy = bool(system.disturbances)
         self._single = len(system.branches) == 1 and not system.may_deadlock
         self._layers: dict[str, list[Floats]] = {}
@@ -42,17 +45,25 @@ class Samples:
             self._layers[name] = [states]
 
     def part(self, name: str, whole: str, states: Formula) -> None:
-        """Take the samples of a set that are in a part of it."""
-        if self.runs is not None and whole in self._layers:
-            first = self._layers[whole][0]
-            self.add(name, first[self.runs.holds(nnf(states), first)])
+        """Take the samples of a set that are in a part of it, and the others moved to its faces."""
+        if self.runs is None or whole not in self._layers:
+            return
+        first = self._layers[whole][0].copy()
+        for region in self._system.starting(states).regions[:1]:
+            for variable, (low, high) in (bounding_box(self._system, region) or {}).items():
+                column = first[:, self._names.index(variable)]
+                np.clip(column, float(low), float(high), out=column)
+        self.add(name, first[self.runs.holds(nnf(states), first)])
 
     def knows(self, name: str) -> bool:
         """Are there samples of a set?"""
         return name in self._layers
 
-    def refute(self, name: str, core: Formula) -> bool:
-        """Does a sample of a set not satisfy a core formula, or leave the box?"""
+    def refute(self, name: str, core: Formula, spare: float = 0.0) -> bool:
+        """Does a sample of a set not satisfy a core formula, or leave the box?
+
+        spare: the part of the range of each compared value, among the samples, by which it is to hold after a step.
+        """
         depth = core.depth
         if self.runs is None or name not in self._layers or depth > _DEEP:
             return False
@@ -65,14 +76,18 @@ class Samples:
                 layers.append(states)
         if len(layers) <= depth:
             return True
-        return not _Truth(self._names, layers, self._noisy).at(core, 0).all()
+        return not _Truth(self._names, layers, self._noisy, spare).at(core, 0).all()
+
+    def tight(self, name: str, core: Formula) -> bool:
+        """Do samples say that a claim holds by little, if it does?"""
+        return self.refute(name, core, _SPARE)
 
 
 class _Truth:
     """Truth of core formulas along runs."""
 
-    def __init__(self, names: list[str], layers: list[Floats], noisy: bool) -> None:
-        self._names, self._layers, self._noisy = names, layers, noisy
+    def __init__(self, names: list[str], layers: list[Floats], noisy: bool, spare: float) -> None:
+        self._names, self._layers, self._noisy, self._spare = names, layers, noisy, spare
         self._known: dict[tuple[Formula, int], Bools] = {}
 
     def at(self, node: Formula, step: int) -> Bools:
@@ -89,6 +104,8 @@ class _Truth:
                 factors = np.array([float(comparison.expr.coefficients.get(n, 0)) for n in self._names])
                 value = states @ factors + float(comparison.expr.constant)
                 slack = _SLACK * (1 + np.abs(states * factors).max(1))
+                if self._spare and step:
+                    slack = np.full(len(states), -self._spare * np.ptp(self._layers[0] @ factors))
                 match comparison.relation:
                     case Relation.GE | Relation.GT:
                         return np.asarray(value >= -slack)
