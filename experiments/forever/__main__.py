@@ -75,7 +75,7 @@ def settled(path: Path) -> str:
         match row.get("rule"):
             case "window" | "chain":
                 steps += row["within"]
-            case "arrive":
+            case "arrive" | "later":
                 steps += row["steps"]
             case "recur":
                 steps += max(row["into"], row["again"]) + row["within"]

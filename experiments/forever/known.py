@@ -88,7 +88,10 @@ KNOWN: dict[str, tuple[Make, dict[str, str]]] = {
     ),
     "vcas": (partial(bundled, "vcas"), {"AF tau <= 10": TRUE}),
     "cruise": (partial(bundled, "cruise"), dict.fromkeys(("AF x_lead - x < 60", "AF x_lead - x < 45"), TRUE)),
-    "pendulum": (partial(bundled, "pendulum"), dict.fromkeys(("AG AF upright", "AF AG upright", "F G upright"), TRUE)),
+    "pendulum": (
+        partial(bundled, "pendulum"),
+        dict.fromkeys(("AG AF upright", "AF AG upright", "F G upright", "AF AG (th <= 0.05 & th >= -0.05)"), TRUE),
+    ),
     "double_integrator": (
         partial(bundled, "double_integrator"),
         dict.fromkeys(("AF near", "AG AF near", "AF AG near", "F G near"), TRUE),

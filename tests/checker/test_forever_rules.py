@@ -21,6 +21,7 @@ from venmas.checker.forever.rules import (
     Constant,
     Derived,
     Itself,
+    Later,
     Persist,
     Recur,
     Replace,
@@ -107,6 +108,21 @@ def test_true_premises_have_true_conclusions(graphs: int) -> None:
             seen[stated.name] += 1
             assert true(stated.shows(scope)), (stated, graph)
     assert len(seen) == 9 and min(seen.values()) >= graphs // 300, seen
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_what_some_steps_always_lead_to_is_kept_in_the_end(steps: int) -> None:
+    rng, system, seen = Random(steps), _system(), Counter[bool]()
+    for _ in range(400):
+        (_, states), (text, _) = _set(rng, system), _set(rng, system)
+        graph, scope = _graph(rng), Scope.of(system, {"S": states})
+        rule = Later((0,), "S", steps, rng.choice((text, f"AF^2 ({text})", f"EX ({text})")))
+        (need,), shows = rule.needs(scope), rule.shows(scope)
+        start = evaluate(fixpoints(states), graph)
+        true = start <= evaluate(need.formula, graph)
+        seen[true] += 1
+        assert not true or start <= evaluate(shows.formula, graph), (rule, graph)
+    assert min(seen.values()) > 30, seen
 
 
 def test_runs_that_come_to_states_that_keep_it_have_it_in_the_end() -> None:

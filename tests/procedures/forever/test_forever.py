@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,8 +22,9 @@ from venmas.logic import FALSE, TRUE, Not, fixpoints, parse, parse_property
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedures.forever.claims.asking import Asking
-from venmas.procedures.forever.derive import positive
+from venmas.procedures.forever.claims.contexts import positive
 from venmas.procedures.forever.lassos import solve
+from venmas.procedures.forever.procedure import ForeverSession
 from venmas.procedures.forever.reached import returning
 from venmas.question import read_property
 
@@ -64,6 +66,20 @@ def test_what_holds_is_certified(make: Callable[[], System], text: str, tmp_path
     )
     assert report.certificate is not None and report.certificate.size < 20_000
     check_certificate(tmp_path / "c.gz", make())
+
+
+def test_what_holds_some_steps_after_a_set_holds_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No box that is returned to is within what is asked for, as runs turn from its corners out of it."""
+    monkeypatch.setattr(ForeverSession, "_on_cells", lambda *_: Unknown(Reason.OPEN, ""))
+    system = System("gusts")
+    x, y, w = system.real("x", -50, 50), system.real("y", -50, 50), system.disturbance("w", -1, 1)
+    system.branch("turn", x=(3 * x - 4 * y) * Fraction(4, 25) + w, y=(4 * x + 3 * y) * Fraction(4, 25))
+    system.initial(x >= 5, x <= 6, y >= 5, y <= 6)
+    report = verify(system, "AF AG (x <= 3.5 & x >= -3.5)", timeout=60, certificate=tmp_path / "c.gz")
+    assert report.satisfied and report.certificate is not None, report.message
+    rules = {json.loads(line).get("rule") for line in gzip.decompress((tmp_path / "c.gz").read_bytes()).splitlines()}
+    assert "later" in rules, rules
+    check_certificate(tmp_path / "c.gz", system)
 
 
 LASSOS: list[tuple[Callable[[], System], str]] = [

@@ -17,7 +17,7 @@ a least fixpoint that is tried, which makes the result uniform: one k for all st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import chain
 from time import monotonic
 
@@ -26,18 +26,12 @@ from venmas.checker.forever import rules
 from venmas.checker.forever.rules import Derived, Letter, along, into, round_, until
 from venmas.checker.forever.sequents import HOLE, INIT, Sequent
 from venmas.logic import (
-    AX,
-    EX,
     TRUE,
     And,
     Finally,
     Formula,
     Globally,
-    Iff,
-    Implies,
     Next,
-    Not,
-    Or,
     Quantifier,
     Until,
     conjunction,
@@ -50,26 +44,14 @@ from venmas.model.system.system import System
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.contexts import context
 from venmas.procedures.forever.claims.proof import Derivation, Inferred
+from venmas.procedures.forever.claims.ways import QUICK, SOON, Finish, Ladders, Lasting, Set, Ways
 
 MOST_STEPS = 64
 """Steps of the longest window."""
-_SOON = 1 / 8
-"""Part of the time of a question, within which one was answered soon."""
-_LONG, _QUICK = MOST_STEPS // 4, 1 / 4
-"""Steps of windows that are long, and the part of that time which a shorter one is worth."""
+_LONG = MOST_STEPS // 4
+"""Steps of windows that are long."""
 
 
-@dataclass(frozen=True)
-class Set:
-    """A set of states, by name: runs seem to enter it after `into` steps and to be back after `again`."""
-
-    name: str
-    states: Formula
-    into: int
-    again: int
-
-
-Finish = Callable[[Derivation], Derivation]
 Within = Callable[[], Iterator[tuple[Formula, Finish]]]
 
 
@@ -88,10 +70,10 @@ class Deriving:
         kept: Callable[[Formula], Iterator[Set]],
         budget: Budget,
         more: Callable[[], Iterator[Set]] = lambda: iter(()),
-        ladders: Callable[[Formula], Iterator[tuple[int, list[tuple[str, int]]]]] = lambda _: iter(()),
+        ladders: Ladders = lambda _: iter(()),
     ) -> None:
         self.asking, self.initial, self._closed, self._kept, self.budget = asking, initial, closed, kept, budget
-        self._more, self._ladders = more, ladders
+        self._more, self._ways = more, Ways(asking, self.claim, ladders)
         self.told: list[tuple[str, str]] = []
 
     def claim(self, start: str, formula: Formula, share: float = 1) -> Derivation | None:
@@ -169,7 +151,7 @@ class Deriving:
                 soon = self.claim(one.name, within(k))
                 if soon is not None:
                     least = next(self._doubled(one.name, within), k)
-                    if least < k and (less := self.claim(one.name, within(least), _QUICK)) is not None:
+                    if least < k and (less := self.claim(one.name, within(least), QUICK)) is not None:
                         k, soon = least, less
                     self._tell(f"at least every {max(steps, one.again) + k} steps", one)
                     rule = rules.Recur((), start, one.name, steps, one.again, to_text(holds), k)
@@ -219,9 +201,13 @@ class Deriving:
         assert isinstance(inner, Window)
         around_it = context(replaced(around, {HOLE: replaced(formula, {inner: HOLE})}), HOLE)
         if isinstance(inner, Globally):
-            for name, states, shown in self._satisfying(inner):
-                replacing = rules.Replace((), start, around_it, name, to_text(inner))
-                for bounded, finish in self._within(start, replaced(formula, {inner: states}), around):
+            in_the_end = around is HOLE and formula == Finally(Quantifier.ALL, 0, None, inner)
+            for one, shown in self._satisfying(inner, in_the_end):
+                if isinstance(shown, Lasting):
+                    yield from self._by_ladders(start, one.states, inner, shown)
+                    continue
+                replacing = rules.Replace((), start, around_it, one.name, to_text(inner))
+                for bounded, finish in self._within(start, replaced(formula, {inner: one.states}), around):
                     yield bounded, self._then(finish, replacing, shown)
             return
         letter: Letter = "A" if inner.quantifier is Quantifier.ALL else "E"
@@ -232,37 +218,23 @@ class Deriving:
 
         whole = inner is formula and around is HOLE and not is_temporal(right)
         if whole and letter == "A" and not inner.start and left is TRUE:
-            yield from self._by_ladders(start, right)
+            yield from self._by_ladders(start, right, right)
         for k in self._doubled(start if whole else "", windowed):
             within, end = windowed(k), inner.start + k
             opened = rules.Window((), start, around_it, letter, to_text(left), to_text(right), end, inner.start)
             for bounded, finish in self._within(start, replaced(formula, {inner: within}), around):
                 yield bounded, self._then(finish, opened)
 
-    def _by_ladders(self, start: str, right: Formula) -> Iterator[tuple[Formula, Finish]]:
-        """Steps after which all runs are in a set from which smaller and smaller ones lead to one that is asked for."""
-        for entry, ladder in self._ladders(right):
-            name = ladder[0][0]
+    def _by_ladders(
+        self, start: str, last: Formula, right: Formula, lasting: Lasting | None = None
+    ) -> Iterator[tuple[Formula, Finish]]:
+        """Steps after which all runs are in a set from which others lead to a last one."""
+        for name, entry, climbed, steps in self._ways.into(last, right, lasting):
             lead = into(entry, self.asking.sets[name])
-            if self.asking.refuted(start, Sequent.of(start, lead).formula, self.initial):
-                continue
-            climbed = self._climbed(ladder, right)
-            if climbed is not None:
-                self.told.append(("within", f"{entry + sum(steps for _, steps in ladder)} steps"))
+            if not self.asking.refuted(start, Sequent.of(start, lead).formula, self.initial):
+                self.told.append(("within", f"{entry + steps} steps"))
                 rule = rules.Arrive((), start, name, to_text(right), entry)
                 yield lead, lambda shown: Inferred(rule, (shown, climbed))  # noqa: B023
-
-    def _climbed(self, ladder: list[tuple[str, int]], right: Formula) -> Derivation | None:
-        """That all runs from the first set of a ladder come to the last one, the states asked for."""
-        above, text = ladder[-1][0], to_text(right)
-        now = self.claim(above, until("A", 0, TRUE, right))
-        known = None if now is None else Inferred(rules.Window((), above, "here", "A", "true", text, 0), (now,))
-        for name, steps in reversed(ladder[:-1]):
-            shown = None if known is None else self.claim(name, into(steps, self.asking.sets[above]))
-            if known is None or shown is None:
-                return None
-            known, above = Inferred(rules.Arrive((), name, above, text, steps), (shown, known)), name
-        return known
 
     def _then(self, finish: Finish, rule: Derived, *others: Derivation) -> Finish:
         """Parts that finish, and then a rule."""
@@ -274,30 +246,42 @@ class Deriving:
 
         return finished
 
-    def _satisfying(self, always: Globally) -> Iterator[tuple[str, Formula, Derivation]]:
-        """Sets all states of which satisfy AG b or EG b."""
+    def _satisfying(self, always: Globally, in_the_end: bool) -> Iterator[tuple[Set, Derivation | Lasting]]:
+        """Sets all states of which satisfy AG b or EG b; where that is enough, AF AG b."""
         if always.start:
             return
         if always.quantifier is Quantifier.EXISTS:
             for one in self._kept(always.operand):
-                shown = self._kept_in(one, always)
-                if shown is not None:
-                    yield one.name, one.states, shown
+                kept = self._kept_in(one, always)
+                if kept is not None:
+                    yield one, kept
             return
-        closed: set[str] = set()
-        for one, states in self._easy_first(always.operand):
-            name = self.asking.named(states)
-            back = None if one.name in closed else self.claim(name, along(one.again, states, always.operand))
-            if back is not None:
-                closed.add(one.name)
-                rule = rules.Close((), name, name, 0, one.again, to_text(always.operand))
-                self._tell("for ever", Set(name, states, one.into, one.again))
-                yield name, self.asking.sets[name], Inferred(rule, (back,))
+        done: set[str] = set()
+        for one, states, tight in self._easy_first(always.operand):
+            if one.name in done:
+                continue
+            late, closing = self.asking.late, replace(one, name=self.asking.named(states), states=states)
+            shown: Derivation | Lasting | None = self._closing(closing, always.operand) if not tight else None
+            longer = in_the_end and states is one.states and self.asking.samples.runs is not None
+            if shown is None and longer and self.asking.late == late:
+                shown = self._ways.lasting(closing, always.operand)
+            if shown is None and tight:
+                shown = self._closing(closing, always.operand)
+            if shown is not None:
+                done.add(one.name)
+                self._tell("for ever", closing)
+                yield closing, shown
 
-    def _easy_first(self, holds: Formula) -> Iterator[tuple[Set, Formula]]:
-        """Sets that may close and their parts where a formula holds; later those of which it is seen to do so tightly,
-        as far as samples tell."""
-        samples, tight = self.asking.samples, list[tuple[Set, Formula]]()
+    def _closing(self, one: Set, holds: Formula) -> Derivation | None:
+        """That all states of a set satisfy AG b."""
+        back = self.claim(one.name, along(one.again, one.states, holds))
+        rule = rules.Close((), one.name, one.name, 0, one.again, to_text(holds))
+        return None if back is None else Inferred(rule, (back,))
+
+    def _easy_first(self, holds: Formula) -> Iterator[tuple[Set, Formula, bool]]:
+        """Sets that may close and their parts where a formula holds; later those of which samples tell that it holds
+        tightly, as it is told with each."""
+        samples, tight = self.asking.samples, list[tuple[Set, Formula, bool]]()
         for one in chain(self._closed(), self._more()):
             if not samples.knows(one.name):
                 yield from tight
@@ -306,11 +290,10 @@ class Deriving:
             for states in dict.fromkeys((one.states, part)):
                 name = self.asking.named(states)
                 samples.part(name, one.name, states)
-                core = Sequent.of(name, along(one.again, states, holds)).formula
-                if samples.tight(name, core):
-                    tight.append((one, states))
+                if samples.tight(name, Sequent.of(name, along(one.again, states, holds)).formula):
+                    tight.append((one, states, True))
                 else:
-                    yield one, states
+                    yield one, states, False
         yield from tight
 
     def _kept_in(self, one: Set, always: Globally) -> Derivation | None:
@@ -343,7 +326,7 @@ class Deriving:
                 begun = monotonic()
                 yield steps
                 known = known and self.asking.late > late
-                soon = start == INIT and monotonic() - begun < _SOON * self.asking.seconds
+                soon = start == INIT and monotonic() - begun < SOON * self.asking.seconds
             steps *= 2
 
     def _tell(self, how: str, one: Set) -> None:
@@ -352,39 +335,3 @@ class Deriving:
 
 def _open_until(node: Formula) -> bool:
     return isinstance(node, Window) and node.end is None
-
-
-def positive(formula: Formula, negate: bool = False) -> Formula | None:
-    """The formula, or its negation, with no operator without a bound below a negation.
-
-    None where that cannot be written: the negation of an until without a bound.
-    """
-    if formula.horizon is not None:
-        return Not(formula) if negate else formula
-    match formula:
-        case Not(inner):
-            return positive(inner, not negate)
-        case Implies(left, right):
-            return positive(Or((Not(left), right)), negate)
-        case Iff(left, right):
-            one = left if negate else Not(left)  # written as core forms write it: what is shown is compared by these
-            return positive(Or((And((Not(one), right)), And((one, Not(right))))))
-        case Until() if negate and formula.end is None:
-            return None
-    parts = [positive(child, negate) for child in formula.children]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts) or (negate and isinstance(formula, Until)):
-        return None
-    if not negate:
-        return formula.with_children(known)
-    match formula:
-        case And() | Or():
-            return (Or if isinstance(formula, And) else And)(tuple(known))
-        case AX() | EX():
-            return (EX if isinstance(formula, AX) else AX)(known[0])
-        case Next(quantifier, k, _):
-            return Next(quantifier.dual, k, known[0])
-        case Globally(quantifier, start, end, _) | Finally(quantifier, start, end, _):
-            other = Finally if isinstance(formula, Globally) else Globally
-            return other(quantifier.dual, start, end, known[0])
-    return None

@@ -26,9 +26,10 @@ from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
 from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension, sides
 from venmas.procedures.forever.claims.asking import Asking, underivable
+from venmas.procedures.forever.claims.contexts import positive
 from venmas.procedures.forever.claims.proof import Derivation, DerivationProof, basis
 from venmas.procedures.forever.claims.stays import stay
-from venmas.procedures.forever.derive import MOST_STEPS, Deriving, positive
+from venmas.procedures.forever.derive import MOST_STEPS, Deriving
 from venmas.procedures.forever.lassos import lassos
 from venmas.procedures.forever.sets import Sets, Stays
 from venmas.question import Question

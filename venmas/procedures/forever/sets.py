@@ -21,7 +21,8 @@ from venmas.model.system.variables import Box
 from venmas.model.witness.tree import Value, Witness
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.stays import Point, point, stay
-from venmas.procedures.forever.derive import MOST_STEPS, Deriving, Set
+from venmas.procedures.forever.claims.ways import Set
+from venmas.procedures.forever.derive import MOST_STEPS, Deriving
 from venmas.procedures.forever.reached import returning
 from venmas.procedures.forever.settled import Settled, Settling
 from venmas.procedures.kinduction.runs import Runs
@@ -130,8 +131,8 @@ class Sets:
             yield self._named(self._given, 0, 1)
         seen: set[Formula] = set()
         sampled = [one for one, _ in self._sampled(TRUE)]
-        others = chain(self._settled(), self._reached(), self._followed(), sampled[_FEW:], self._plain())
-        for one in chain(sampled[:_FEW], others):
+        others = chain(self._reached(), self._followed(), sampled[_FEW:], self._plain())
+        for one in chain(self._settled(), sampled[:_FEW], others):
             if one.states not in seen:
                 seen.add(one.states)
                 yield self._named(one.states, one.into, one.again)

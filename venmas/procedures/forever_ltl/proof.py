@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from venmas.checker.forever.rules import Both, Recur, Window
+from venmas.checker.forever.rules import Arrive, Both, Derived, Later, Recur, Window
 from venmas.logic import And, Finally, Formula, Globally, Until, is_temporal, subformulas
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.printing import to_short_text
@@ -50,23 +50,34 @@ def _soon(parts: list[tuple[Formula, Derivation]]) -> int | None:
         now = isinstance(formula, Finally | Until) and not any(map(is_temporal, formula.children))
         if not now or len(windows) != 1:
             return None
-        steps.append(windows[0].within)
+        steps.append(_before(derivation) + windows[0].within)
     return max(steps, default=None)
 
 
 def _windows(derivation: Derivation) -> list[Window]:
-    rules = (node.rule for node in claims(derivation) if isinstance(node, Inferred))
-    return [rule for rule in rules if isinstance(rule, Window)]
+    return [rule for rule in _rules(derivation) if isinstance(rule, Window)]
+
+
+def _before(derivation: Derivation) -> int:
+    """Steps into the set from which the last part of a derivation is about."""
+    return sum(rule.steps for rule in _rules(derivation) if isinstance(rule, Arrive | Later))
+
+
+def _rules(derivation: Derivation) -> list[Derived]:
+    return [node.rule for node in claims(derivation) if isinstance(node, Inferred)]
 
 
 def _told(formula: Formula, derivation: Derivation) -> Iterator[str]:
-    for node in claims(derivation):
-        if isinstance(node, Inferred) and isinstance(node.rule, Recur):
-            yield f"at least every {max(node.rule.into, node.rule.again) + node.rule.within} steps"
+    for rule in _rules(derivation):
+        if isinstance(rule, Recur):
+            yield f"at least every {max(rule.into, rule.again) + rule.within} steps"
+        elif isinstance(rule, Later):
+            yield f"from step {_before(derivation)} on"
     within = formula.children[-1] if formula.children else formula
     lasting = any(isinstance(node, Globally) for node in subformulas(within))
     for window in _windows(derivation):
         if window.context != "here":
             yield f"each time within {window.within} steps"
         else:
-            yield f"from step {window.within} on" if lasting else f"within {window.within} steps"
+            steps = _before(derivation) + window.within
+            yield f"from step {steps} on" if lasting else f"within {steps} steps"
