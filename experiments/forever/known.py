@@ -61,6 +61,10 @@ KNOWN: dict[str, tuple[Make, dict[str, str]]] = {
     "shrinking, beside 0": (partial(SHRINKING, HALF, 1), {"AF x >= 1.5": FALSE}),
     "half": (partial(line, "half", HALF, 1, 2), {"AF AG x <= 0.001": TRUE, "AF x <= 0": FALSE, "AF x <= -0.1": FALSE}),
     "escape": (partial(line, "escape", 2, Fraction(1, 100), 1), {"AF x >= 1": TRUE, "AF AG x >= 1": TRUE}),
+    "escape from above 0": (
+        partial(line, "escape", 2, 0, 1, above=True),
+        dict.fromkeys(("AF x >= 1", "AF AG x >= 1"), TRUE),
+    ),
     "doubling": (
         doubling,
         {"EG (x >= -1 & x <= 1)": TRUE}

@@ -95,13 +95,15 @@ def swing(noise: Fraction | int = 0) -> System:
     return _with(system, p=x >= Fraction(1, 3), q=x <= Fraction(1, 4))
 
 
-def line(name: str, factor: Fraction | int, low: Fraction | int, high: Fraction | int, ends: int = 100) -> System:
-    """x' = factor x from an interval; what would leave the box stays at its end."""
+def line(
+    name: str, factor: Fraction | int, low: Fraction | int, high: Fraction | int, ends: int = 100, above: bool = False
+) -> System:
+    """x' = factor x from an interval, without its lower end if `above`; what would leave the box stays at its end."""
     system = System(name)
     x = system.real("x", -ends, ends)
     moved = x * factor
     system.branch("go", x=where(moved > ends, ends, where(moved < -ends, -ends, moved)))
-    system.initial(x >= low, x <= high)
+    system.initial(x > low if above else x >= low, x <= high)
     return system
 
 

@@ -5,8 +5,11 @@ First stand the sets, then lines that show a sequent each. The last one has to b
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from venmas.checker.flowpipes.tree import check_trees
 from venmas.checker.forever import cells as _cells  # noqa: F401, its rule is read
+from venmas.checker.forever.rising import remembering, valued
 from venmas.checker.forever.rules import Bound, Derived, Named
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, existential, normal
 from venmas.checker.format.about import About
@@ -76,6 +79,8 @@ class _Checker:
         return stated.shows(self._scope)
 
     def _bounded(self, stated: Bound) -> Sequent:
+        if stated.before:
+            return self._remembering(stated)
         formula, start = self._scope.read(stated.formula), self._scope.starting(stated.start)
         if not stated.choices:
             system, chosen = chosen_for(start, Bounded(formula))
@@ -89,6 +94,16 @@ class _Checker:
             system = drawn(start, formula.depth)
             self._proved(stated, system, staying(start, start.vocabulary.variables, formula.depth), NO_NOISE)
         return Sequent.of(stated.start, formula)
+
+    def _remembering(self, stated: Bound) -> Sequent:
+        if stated.choices:
+            raise self._lines.refused("noise is not chosen for a claim about values before")
+        value = valued(self._scope, stated.before)
+        start = remembering(self._scope.system, self._scope.states(stated.start), value)
+        formula = Scope.of(start, self._scope.sets).read(stated.formula)
+        system, chosen = chosen_for(start, Bounded(formula))
+        self._proved(stated, system, formula, chosen)
+        return replace(Sequent.of(stated.start, formula), before=str(value))
 
     def _proved(self, stated: Bound, system: System, formula: Formula, chosen: Noise) -> None:
         """Check the proof of a bounded formula that comes next."""

@@ -70,12 +70,14 @@ class Bound(Rule):
 
     proof: its kind. choices: values of the disturbances, in their order, of which steps choose; the formula has to be
     one that more runs make no less true. Then a second proof follows, that no run leaves the box under any noise.
+    before: a value of the states of the set that the formula speaks of as `before`, as the left side of `>= 0`.
     """
 
     start: Name
     formula: str
     proof: Literal["goals", "flowpipes"]
     choices: Annotated[tuple[tuple[Number, ...], ...], Limit(most=1000)] = ()
+    before: str = ""
 
 
 class Derived(Rule):

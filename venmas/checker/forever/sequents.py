@@ -48,10 +48,14 @@ _NO_HOLE = Atom(HOLE.comparison.negated)
 
 @dataclass(frozen=True)
 class Sequent:
-    """Every state of a set, by its name, satisfies a formula in core form."""
+    """Every state of a set, by its name, satisfies a formula in core form.
+
+    before: the value that the formula speaks of as `before` (`venmas.checker.forever.rising`); empty where it does not.
+    """
 
     start: str
     formula: Formula
+    before: str = ""
 
     @classmethod
     def of(cls, start: str, formula: Formula) -> Sequent:

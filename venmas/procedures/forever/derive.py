@@ -44,6 +44,7 @@ from venmas.model.system.system import System
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.contexts import context
 from venmas.procedures.forever.claims.proof import Derivation, Inferred
+from venmas.procedures.forever.claims.rising import Rising
 from venmas.procedures.forever.claims.ways import QUICK, SOON, Finish, Ladders, Lasting, Set, Ways
 
 MOST_STEPS = 64
@@ -217,13 +218,16 @@ class Deriving:
             return Until(inner.quantifier, inner.start, inner.start + k, left, right)
 
         whole = inner is formula and around is HOLE and not is_temporal(right)
-        if whole and letter == "A" and not inner.start and left is TRUE:
+        plain = whole and letter == "A" and not inner.start and left is TRUE
+        if plain:
             yield from self._by_ladders(start, right, right)
         for k in self._doubled(start if whole else "", windowed):
             within, end = windowed(k), inner.start + k
             opened = rules.Window((), start, around_it, letter, to_text(left), to_text(right), end, inner.start)
             for bounded, finish in self._within(start, replaced(formula, {inner: within}), around):
                 yield bounded, self._then(finish, opened)
+        if plain and start == INIT:
+            yield from Rising(self.asking, self.initial).all(right, self.budget)
 
     def _by_ladders(
         self, start: str, last: Formula, right: Formula, lasting: Lasting | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from venmas.answer import Answer, Proved, Unknown
@@ -125,6 +125,17 @@ class Asking:
                 return None
             self._known[key] = found if isinstance(found, Claimed) else None
         return self._known[key]
+
+    def rising(self, start: str, value: str, states: System, formula: Formula, budget: Budget) -> Derivation | None:
+        """The claim that the states of a set satisfy a formula that speaks of `before`, which is a value of them.
+
+        states: these, beside it.
+        """
+        inner = Asking(states, self._decide, self._semantics, self._certified)
+        inner.figures, inner.seconds = self.figures, self.seconds
+        shown = inner.claim(INIT, formula, budget, states)
+        self.late += inner.late
+        return replace(shown, start=start, before=value) if isinstance(shown, Claimed) else None
 
     def refuted(self, start: str, core: Formula, initial: System) -> bool:
         """Do sampled runs say that a claim, in core form, does not hold?"""

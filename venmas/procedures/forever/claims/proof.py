@@ -22,13 +22,15 @@ from venmas.question import Question
 class Claimed:
     """A bounded claim about the states of a set, by its name, and its answers.
 
-    parts: the question and its answer; where noise was chosen, of `choices`, also whether the box is left.
+    parts: the question and its answer; where noise was chosen, of `choices`, also whether the box is left. before: the
+    value that the formula speaks of as `before`, as the left side of a comparison; empty where it does not.
     """
 
     start: str
     formula: str
     parts: tuple[tuple[Question, Proved], ...]
     choices: tuple[tuple[Fraction, ...], ...] = ()
+    before: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,7 @@ class DerivationProof:
                 if any(other != kind for other, _ in proved):
                     raise IncompleteError(f"the parts of a claim have proofs of several kinds: {node.formula}"[:500])
                 choices = tuple(tuple(map(write_number, values)) for values in node.choices)
-                yield Bound(node.start, node.formula, kind, choices)  # type: ignore[arg-type]
+                yield Bound(node.start, node.formula, kind, choices, node.before)  # type: ignore[arg-type]
                 for _, lines in proved:
                     yield from lines
                     yield End(len(lines) + 1)
