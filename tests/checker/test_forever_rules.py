@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 from tests.corpus.fixpoints import holding
+from venmas.checker.forever.later import Later, Resume
 from venmas.checker.forever.rules import (
     Arrive,
     Both,
@@ -21,7 +22,6 @@ from venmas.checker.forever.rules import (
     Constant,
     Derived,
     Itself,
-    Later,
     Persist,
     Recur,
     Replace,
@@ -123,6 +123,23 @@ def test_what_some_steps_always_lead_to_is_kept_in_the_end(steps: int) -> None:
         seen[true] += 1
         assert not true or start <= evaluate(shows.formula, graph), (rule, graph)
     assert min(seen.values()) > 30, seen
+
+
+@pytest.mark.parametrize(("entry", "steps"), [(0, 0), (0, 2), (2, 0), (1, 1), (2, 3)])
+def test_what_holds_until_it_does_for_ever_holds_always(entry: int, steps: int) -> None:
+    rng, system, seen = Random(entry + 7 * steps), _system(), Counter[bool]()
+    for _ in range(800):
+        sets = {name: _set(rng, system)[1] for name in "ST"}
+        (text, _), graph = _set(rng, system), _graph(rng)
+        scope = Scope.of(system, sets)
+        rule = Resume((0, 1, 2), "S", "T", entry, steps, rng.choice((text, f"AF^2 ({text})", f"EX ({text})")))
+        states = {name: evaluate(fixpoints(formula), graph) for name, formula in sets.items()}
+        needs = rule.needs(scope)
+        assert len(needs) == (3 if entry + steps else 2)
+        true = all(states[need.start] <= evaluate(need.formula, graph) for need in needs)
+        seen[true] += 1
+        assert not true or states["S"] <= evaluate(rule.shows(scope).formula, graph), (rule, graph)
+    assert min(seen.values()) > 10, seen
 
 
 def test_runs_that_come_to_states_that_keep_it_have_it_in_the_end() -> None:

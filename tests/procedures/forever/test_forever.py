@@ -68,18 +68,31 @@ def test_what_holds_is_certified(make: Callable[[], System], text: str, tmp_path
     check_certificate(tmp_path / "c.gz", make())
 
 
-def test_what_holds_some_steps_after_a_set_holds_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No box that is returned to is within what is asked for, as runs turn from its corners out of it."""
-    monkeypatch.setattr(ForeverSession, "_on_cells", lambda *_: Unknown(Reason.OPEN, ""))
+def gusts(low: int, high: int) -> System:
+    """A rotation with contraction and gusts: no box is kept by each step, and none in a strip is returned to."""
     system = System("gusts")
-    x, y, w = system.real("x", -50, 50), system.real("y", -50, 50), system.disturbance("w", -1, 1)
-    system.branch("turn", x=(3 * x - 4 * y) * Fraction(4, 25) + w, y=(4 * x + 3 * y) * Fraction(4, 25))
-    system.initial(x >= 5, x <= 6, y >= 5, y <= 6)
-    report = verify(system, "AF AG (x <= 3.5 & x >= -3.5)", timeout=60, certificate=tmp_path / "c.gz")
-    assert report.satisfied and report.certificate is not None, report.message
-    rules = {json.loads(line).get("rule") for line in gzip.decompress((tmp_path / "c.gz").read_bytes()).splitlines()}
-    assert "later" in rules, rules
-    check_certificate(tmp_path / "c.gz", system)
+    x, y, gust = system.real("x", -50, 50), system.real("y", -50, 50), system.disturbance("gust", -1, 1)
+    system.branch("turn", x=(3 * x - 4 * y) * Fraction(4, 25) + gust, y=(4 * x + 3 * y) * Fraction(4, 25))
+    system.initial(x >= low, x <= high, y >= low, y <= high)
+    return system
+
+
+@pytest.mark.parametrize(
+    ("make", "text", "rule"),
+    [
+        (lambda: gusts(5, 6), "AF AG (x <= 3.5 & x >= -3.5)", "later"),
+        (lambda: gusts(0, 1), "AG (x <= 4 & x >= -4)", "resume"),
+    ],
+)
+def test_what_holds_some_steps_after_a_set_holds_for_ever(
+    make: Callable[[], System], text: str, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ForeverSession, "_on_cells", lambda *_: Unknown(Reason.OPEN, ""))
+    report = verify(make(), text, timeout=60, certificate=tmp_path / "c.gz")
+    assert report.satisfied and report.decided_by == "forever", report.message
+    check_certificate(tmp_path / "c.gz", make())
+    lines = gzip.decompress((tmp_path / "c.gz").read_bytes()).splitlines()
+    assert rule in {json.loads(line).get("rule") for line in lines}
 
 
 LASSOS: list[tuple[Callable[[], System], str]] = [

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from venmas.checker.flowpipes.tree import check_trees
-from venmas.checker.forever import cells as _cells  # noqa: F401, its rule is read
+from venmas.checker.forever import cells as _cells  # noqa: F401, its rules are read
+from venmas.checker.forever import later as _later  # noqa: F401
 from venmas.checker.forever.rising import remembering, valued
 from venmas.checker.forever.rules import Bound, Derived, Named
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, existential, normal

@@ -8,7 +8,6 @@ Of the fixpoints over AX and EX (AX is true in a deadlock, EX false). X, S and T
     arrive   S |- AX^n T;  T |- A(true U c)                                             S |- A(true U c)
     close    X |- AX^t S & AG[0,t-1] b;  S |- AX^n S & AG[0,n-1] b                      X |- AG b
     recur    X |- AX^t S;  S |- AX^n S;  S |- AF[0,k] c                                 X |- AG AF c
-    later    X |- AG AX^n b                                                             X |- AF AG b
     stay     X |- E(b U^t S);  S |- b & EX E(b U^(n-1) S)                               X |- EG b
     replace  S |- f[T];  T |- g                                                         S |- f[g]
     cases    S_i |- f for all i;  S |- S_1 | S_2 | ..                                   S |- f
@@ -18,8 +17,7 @@ Of the fixpoints over AX and EX (AX is true in a deadlock, EX false). X, S and T
 
 n >= 1, and the first of close, recur and stay is left out where X is S. Why they are sound: a state at step j < n of a
 run from S satisfies b, and its continuations are in S at step n or end, so that AG b follows by induction (close), and
-c within t + n + k steps of any state (recur). What n steps lead to from any state has b, and so have all states that
-come after these (later). The states of E(b U^(n-1) S) that satisfy b, with S, are a set each state
+c within t + n + k steps of any state (recur). The states of E(b U^(n-1) S) that satisfy b, with S, are a set each state
 of which satisfies b and has a successor in the set, where the first step is one that is made (stay: coinduction). All
 operators are monotone (window, replace). A run that comes to a state of AG p has p from there on (persist). What is
 about variables that no branch changes holds in all states of a run or in none (constant).
@@ -258,25 +256,6 @@ class Recur(Returning):
     def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         soon = Finally(Quantifier.ALL, 0, None, scope.read(self.holds))
         return Sequent.of(self.start, Globally(Quantifier.ALL, 0, None, soon))
-
-
-@rule("later")
-@dataclass(frozen=True, slots=True)
-class Later(Derived):
-    """All states that are reached by some steps from any state of a run satisfy a formula: it holds from then on."""
-
-    by: By
-    start: Name
-    steps: Count
-    holds: str
-
-    def needs(self, scope: Scope) -> list[Sequent]:  # noqa: D102
-        later = into(self.steps, scope.read(self.holds))
-        return [Sequent.of(self.start, Globally(Quantifier.ALL, 0, None, later))]
-
-    def shows(self, scope: Scope) -> Sequent:  # noqa: D102
-        always = Globally(Quantifier.ALL, 0, None, scope.read(self.holds))
-        return Sequent.of(self.start, Finally(Quantifier.ALL, 0, None, always))
 
 
 @rule("stay")

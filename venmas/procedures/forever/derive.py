@@ -23,6 +23,7 @@ from time import monotonic
 
 from venmas.budget import Budget
 from venmas.checker.forever import rules
+from venmas.checker.forever.later import Resume
 from venmas.checker.forever.rules import Derived, Letter, along, into, round_, until
 from venmas.checker.forever.sequents import HOLE, INIT, Sequent
 from venmas.logic import (
@@ -160,14 +161,28 @@ class Deriving:
         return None
 
     def _close(self, start: str, within: Within) -> Derivation | None:
-        for one, steps, _ in self._entered(start):
+        for one, steps, (lead, *_) in self._entered(start):
             for holds, finish in within():
                 parts = self._returning(start, one, steps, lambda n, states: along(n, states, holds))  # noqa: B023
                 if parts:
                     self._tell("for ever", one)
                     rule = rules.Close((), start, one.name, steps, one.again, to_text(holds))
                     return finish(Inferred(rule, parts))
+                if (resumed := self._resumed(start, one, steps, lead, holds)) is not None:
+                    self._tell("for ever", one)
+                    return finish(resumed)
         return None
+
+    def _resumed(self, start: str, one: Set, steps: int, lead: Derivation, holds: Formula) -> Derivation | None:
+        """AG b, which runs have until they have it for ever some steps after they are in a set that is not within b."""
+        if start == one.name or self.asking.samples.runs is None:
+            return None
+        lasting = self._ways.lasting(one, holds)
+        if lasting is None:
+            return None
+        before = self.claim(start, Globally(Quantifier.ALL, 0, steps + lasting.steps - 1, holds))
+        rule = Resume((), start, one.name, steps, lasting.steps, to_text(holds))
+        return None if before is None else Inferred(rule, (lead, lasting.shown, before))
 
     def _stay(self, start: str, within: Within) -> Derivation | None:
         for holds, finish in within():
@@ -268,7 +283,7 @@ class Deriving:
             shown: Derivation | Lasting | None = self._closing(closing, always.operand) if not tight else None
             longer = in_the_end and states is one.states and self.asking.samples.runs is not None
             if shown is None and longer and self.asking.late == late:
-                shown = self._ways.lasting(closing, always.operand)
+                shown = self._ways.in_the_end(closing, always.operand)
             if shown is None and tight:
                 shown = self._closing(closing, always.operand)
             if shown is not None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from venmas.checker.forever.rules import Arrive, Both, Derived, Later, Recur, Window
+from venmas.checker.forever.later import Later
+from venmas.checker.forever.rules import Arrive, Both, Derived, Recur, Window
 from venmas.logic import And, Finally, Formula, Globally, Until, is_temporal, subformulas
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.printing import to_short_text

@@ -9,6 +9,7 @@ from typing import ClassVar, TypeAlias
 
 from venmas.answer import BASES, Basis, IncompleteError, Proved, Written
 from venmas.checker.forever.cells import Cells
+from venmas.checker.forever.later import Resume
 from venmas.checker.forever.rules import Arrive, Bound, Cases, Chain, Close, Derived, Named, Recur, Replace, Stay
 from venmas.checker.format.numbers import write_number
 from venmas.checker.format.rule import End, Rule
@@ -103,7 +104,7 @@ def _names(node: Derivation) -> list[str]:
     rule = node.rule
     return [
         rule.start,
-        *([rule.set] if isinstance(rule, Arrive | Chain | Close | Recur | Stay | Replace) else []),
+        *([rule.set] if isinstance(rule, Arrive | Chain | Close | Recur | Resume | Stay | Replace) else []),
         *(rule.sets if isinstance(rule, Cases | Cells) else ()),
     ]
 

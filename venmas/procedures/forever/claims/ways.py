@@ -10,11 +10,12 @@ one have b in all of n steps in turn, m steps after they were in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from time import monotonic
 
 from venmas.checker.forever import rules
+from venmas.checker.forever.later import Later
 from venmas.checker.forever.rules import into, until
 from venmas.checker.forever.sequents import Sequent
 from venmas.logic import TRUE, Formula, Globally, Quantifier
@@ -92,7 +93,7 @@ class Ways:
         return known
 
     def lasting(self, one: Set, holds: Formula) -> Lasting | None:
-        """Runs from a set have what holds for ever after some steps, as they are in it again and again."""
+        """Runs from a set have what holds for ever after some steps, as they are in it again and again: AG AX^n b."""
         back = self._claim(one.name, into(one.again, one.states))
         if back is None:
             return None
@@ -115,6 +116,13 @@ class Ways:
             return Lasting(one, steps, _joined(one, holds, steps, back, soon))
         return None
 
+    def in_the_end(self, one: Set, holds: Formula) -> Lasting | None:
+        """The same as AF AG b."""
+        lasting = self.lasting(one, holds)
+        if lasting is None:
+            return None
+        return replace(lasting, shown=Inferred(Later((), one.name, lasting.steps, to_text(holds)), (lasting.shown,)))
+
     def _tight(self, one: Set, holds: Formula, steps: int) -> bool:
         meanwhile = Sequent.of(one.name, _meanwhile(one, holds, steps))
         return self._asking.samples.tight(one.name, meanwhile.formula)
@@ -128,5 +136,4 @@ def _meanwhile(one: Set, holds: Formula, steps: int) -> Formula:
 def _joined(one: Set, holds: Formula, steps: int, back: Derivation, soon: Derivation) -> Inferred:
     texts = to_text(into(one.again, one.states)), to_text(_meanwhile(one, holds, steps))
     both = Inferred(rules.Both((), one.name, texts), (back, soon))
-    closed = Inferred(rules.Close((), one.name, one.name, 0, one.again, to_text(into(steps, holds))), (both,))
-    return Inferred(rules.Later((), one.name, steps, to_text(holds)), (closed,))
+    return Inferred(rules.Close((), one.name, one.name, 0, one.again, to_text(into(steps, holds))), (both,))
