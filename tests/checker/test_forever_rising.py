@@ -78,7 +78,22 @@ def coupled() -> System:
     return system
 
 
-PROVED = [(escape, "AF x >= 1"), (escape, "AF AG x >= 1"), (filling, "AF level >= 200"), (coupled, "AF x + y >= 60")]
+def driving() -> System:
+    """A speed that no step changes, one of many."""
+    system = System("driving")
+    x, speed = system.real("x", -10, 500), system.real("speed", -1, 1)
+    system.branch("go", x=x + speed)
+    system.initial(x >= 0, x <= 1, speed >= Fraction(1, 100), speed <= Fraction(1, 50))
+    return system
+
+
+PROVED = [
+    (escape, "AF x >= 1"),
+    (escape, "AF AG x >= 1"),
+    (filling, "AF level >= 200"),
+    (coupled, "AF x + y >= 60"),
+    (driving, "AF x >= 30"),
+]
 
 
 @pytest.mark.parametrize(("make", "text"), PROVED)

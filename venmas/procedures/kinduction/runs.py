@@ -58,10 +58,15 @@ class Runs:
 
     def step(self, states: Floats) -> tuple[Floats, bool]:
         """All successors inside the declared box, and whether others lie outside."""
+        _, after, left = self.steps(states)
+        return after, left
+
+    def steps(self, states: Floats) -> tuple[Floats, Floats, bool]:
+        """All steps inside the declared box, states and successors, and whether others lead outside."""
         if not len(states):
-            return states, False
+            return states, states, False
         at = Batch(dict(zip(self._names, states.T, strict=True)))
-        found, left = [], False
+        before, after, left = [], [], False
         for branch in self.system.branches:
             rows = at.truth(branch.guard)
             new = states[rows]
@@ -69,8 +74,9 @@ class Runs:
                 new[:, self._names.index(name)] = at.value(expr)[rows]
             inside = self._inside(new)
             left |= not inside.all()
-            found.append(new[inside])
-        return np.concatenate(found), left
+            before.append(states[rows][inside])
+            after.append(new[inside])
+        return np.concatenate(before), np.concatenate(after), left
 
     def returns(self, boxes: Sequence[Box], steps: int, invariant: Formula) -> tuple[bool, Floats | None]:
         """Do samples of the boxes satisfy the invariant and stay in the declared range for so many steps?

@@ -69,6 +69,7 @@ class Asking:
         self.samples = Samples(system)
         self._still = constants(system)
         self._known: dict[tuple[System, str, Formula], Derivation | None] = {}
+        self._rising: dict[tuple[str, str, Formula], Derivation | None] = {}
         self._names: dict[Formula, str] = {}
         self._atoms: dict[Formula, Formula] = {}
 
@@ -131,11 +132,16 @@ class Asking:
 
         states: these, beside it.
         """
-        inner = Asking(states, self._decide, self._semantics, self._certified)
-        inner.figures, inner.seconds = self.figures, self.seconds
-        shown = inner.claim(INIT, formula, budget, states)
-        self.late += inner.late
-        return replace(shown, start=start, before=value) if isinstance(shown, Claimed) else None
+        key = start, value, formula
+        if key not in self._rising:
+            inner = Asking(states, self._decide, self._semantics, self._certified)
+            inner.figures, inner.seconds = self.figures, self.seconds
+            answer = budget.spend(self.seconds, lambda part: inner._ask(INIT, formula, part, states))
+            if answer is None:
+                self.late += 1
+                return None
+            self._rising[key] = replace(answer, start=start, before=value) if isinstance(answer, Claimed) else None
+        return self._rising[key]
 
     def refuted(self, start: str, core: Formula, initial: System) -> bool:
         """Do sampled runs say that a claim, in core form, does not hold?"""

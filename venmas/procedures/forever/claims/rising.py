@@ -22,7 +22,7 @@ from venmas.checker.forever import rules
 from venmas.checker.forever.rising import BEFORE, Rises, bounded, remembering, rising
 from venmas.checker.forever.sequents import INIT
 from venmas.checker.format.numbers import write_number
-from venmas.errors import VenmasError
+from venmas.errors import ModelError
 from venmas.logic import Atom, Formula, Not, conjunction, disjunction, nnf, subformulas
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.logic.printing import to_text
@@ -61,7 +61,7 @@ class Rising:
             return
         try:
             kept, steps = self._kept(nnf(holds))
-        except VenmasError:  # a set that has no states, or too many parts
+        except ModelError:  # a set that has no states, or too many parts
             return
         if steps is None or not len(steps[0]):
             return
@@ -90,10 +90,9 @@ class Rising:
             if not points:
                 return kept, None
             rows = np.array([[float(point[n]) for n in names] for point in points])
-            pairs = [(row, after) for row in rows for after in runs.step(row[None].copy())[0]]
-            if not pairs:
+            before, after, _ = runs.steps(rows)
+            if not len(before):
                 return kept, None
-            before, after = (np.array(side) for side in zip(*pairs, strict=True))
             open_ = ~runs.holds(holds, after)
             lost = [atom for atom in atoms if not runs.holds(nnf(atom), after)[open_].all()]
             if not lost:
