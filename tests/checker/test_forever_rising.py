@@ -104,6 +104,14 @@ def test_what_takes_more_steps_than_any_window(make, text: str, tmp_path: Path) 
     assert "rises" in gzip.decompress((tmp_path / "c.gz").read_bytes()).decode()
 
 
+@pytest.mark.parametrize("text", ["F x >= 1", "F G x >= 1"])
+def test_no_number_of_steps_is_told_of_runs(text: str) -> None:
+    report = verify(escape(), text, timeout=60)
+    assert report.satisfied and report.proof is not None and report.proof["within"] is None
+    told = " ".join(report.proof["texts"])
+    assert "times as much" in told and "within" not in told and "from step" not in told, told
+
+
 def test_what_does_not_rise_is_not_proved() -> None:
     assert verify(line("escape", 2, 0, 1), "AF x >= 1", timeout=60).violated  # 0 stays 0
     assert not verify(line("half", HALF, 0, 1, above=True), "AF x >= 1", timeout=3).satisfied

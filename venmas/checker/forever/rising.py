@@ -59,6 +59,14 @@ class Rises(Derived):
             Sequent.of(self.start, bounded(value, factor, most)),
         ]
 
+    @property
+    def said(self) -> str:
+        """The rise in words."""
+        value = self.value.removesuffix(" >= 0")
+        if self.factor == "1":
+            return f"{value} rises by {self.step} at least in each step before"
+        return f"{value} becomes {self.factor} times as much at least in each step before"
+
     def shows(self, scope: Scope) -> Sequent:  # noqa: D102
         return Sequent.of(self.start, until("A", None, TRUE, scope.read(self.holds)))
 

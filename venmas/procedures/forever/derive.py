@@ -242,7 +242,10 @@ class Deriving:
             for bounded, finish in self._within(start, replaced(formula, {inner: within}), around):
                 yield bounded, self._then(finish, opened)
         if plain and start == INIT:
-            yield from Rising(self.asking, self.initial).all(right, self.budget)
+            rising = Rising(self.asking, self.initial)
+            for bounded, finish in rising.all(right, self.budget):
+                self.told.append(("in the end", f"as {rising.said}"))
+                yield bounded, finish
 
     def _by_ladders(
         self, start: str, last: Formula, right: Formula, lasting: Lasting | None = None

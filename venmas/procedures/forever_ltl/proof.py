@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from venmas.checker.forever.later import Later
+from venmas.checker.forever.rising import Rises
 from venmas.checker.forever.rules import Arrive, Both, Derived, Recur, Window
 from venmas.logic import And, Finally, Formula, Globally, Until, is_temporal, subformulas
 from venmas.logic.automata.automaton import Automaton
@@ -48,6 +49,8 @@ def _soon(parts: list[tuple[Formula, Derivation]]) -> int | None:
     steps: list[int] = []
     for formula, derivation in parts:
         windows = _windows(derivation)
+        if _rising(derivation) is not None:
+            return None
         now = isinstance(formula, Finally | Until) and not any(map(is_temporal, formula.children))
         if not now or len(windows) != 1:
             return None
@@ -64,6 +67,11 @@ def _before(derivation: Derivation) -> int:
     return sum(rule.steps for rule in _rules(derivation) if isinstance(rule, Arrive | Later))
 
 
+def _rising(derivation: Derivation) -> Rises | None:
+    """A value that rises until something holds, so that no number of steps is known."""
+    return next((rule for rule in _rules(derivation) if isinstance(rule, Rises)), None)
+
+
 def _rules(derivation: Derivation) -> list[Derived]:
     return [node.rule for node in claims(derivation) if isinstance(node, Inferred)]
 
@@ -74,6 +82,9 @@ def _told(formula: Formula, derivation: Derivation) -> Iterator[str]:
             yield f"at least every {max(rule.into, rule.again) + rule.within} steps"
         elif isinstance(rule, Later):
             yield f"from step {_before(derivation)} on"
+    if (rises := _rising(derivation)) is not None:
+        yield f"in the end, as {rises.said}"
+        return
     within = formula.children[-1] if formula.children else formula
     lasting = any(isinstance(node, Globally) for node in subformulas(within))
     for window in _windows(derivation):

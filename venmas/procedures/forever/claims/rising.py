@@ -52,6 +52,8 @@ class Rising:
 
     def __init__(self, asking: Asking, initial: System) -> None:
         self._asking, self._initial = asking, initial
+        self.said = ""
+        """The rise that was shown last, in words."""
 
     def all(self, holds: Formula, budget: Budget) -> Iterator[tuple[Formula, Callable[[Derivation], Derivation]]]:
         """States that hold the initial ones, with how all runs come to what holds once that is shown."""
@@ -69,11 +71,12 @@ class Rising:
         for rise in self._rises(nnf(holds), *steps):
             shown = self._shown(states, rise, holds, text, budget)
             if shown is not None:
+                self.said, derived = shown[0].said, shown[1]
                 window = rules.Window((), target, "here", "A", "true", text, 0)
                 now = Inferred(window, (Inferred(rules.Itself((), target), ()),))
                 rule = rules.Cases((), INIT, (states, target), f"AF ({text})")
                 covered = disjunction([self._asking.sets[states], self._asking.sets[target]])
-                yield covered, lambda lead: Inferred(rule, (shown, now, lead))  # noqa: B023
+                yield covered, lambda lead: Inferred(rule, (derived, now, lead))  # noqa: B023
                 return
 
     def _kept(self, holds: Formula) -> tuple[Formula, tuple[Floats, Floats] | None]:
@@ -117,7 +120,9 @@ class Rising:
             if (first > 0).all() and (ratio := float((then / first).min())) > 1 + _LEAST:
                 yield Rise(value, 1 + _short((ratio - 1) / 2), Fraction(0))
 
-    def _shown(self, states: str, rise: Rise, holds: Formula, text: str, budget: Budget) -> Derivation | None:
+    def _shown(
+        self, states: str, rise: Rise, holds: Formula, text: str, budget: Budget
+    ) -> tuple[Rises, Derivation] | None:
         asking = self._asking
         kept = asking.sets[states]
         parts = asking.system.starting(kept).regions
@@ -129,7 +134,7 @@ class Rising:
         more = rising(kept, rise.value, rise.factor, rise.step, holds)
         grown = asking.rising(states, value, remembering(asking.system, kept, rise.value), more, budget)
         rule = Rises((), states, value, write_number(rise.factor), write_number(rise.step), write_number(most), text)
-        return None if grown is None else Inferred(rule, (grown, bound))
+        return None if grown is None else (rule, Inferred(rule, (grown, bound)))
 
 
 def _compared(holds: Formula) -> list[LinearExpr]:
