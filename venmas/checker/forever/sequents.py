@@ -140,6 +140,11 @@ def filled(context: Formula, formula: Formula) -> Formula:
 
 def normal(core: Formula, hole: Formula = HOLE) -> Formula:
     """A core formula with its joins flat and in one order, and `hole` put in for `here`."""
+    return normals(core, hole)[core]
+
+
+def normals(core: Formula, hole: Formula = HOLE) -> dict[Formula, Formula]:
+    """The same of each of its parts."""
     done: dict[Formula, Formula] = {}
     order = _Order()
     for node in subformulas(core):
@@ -159,7 +164,7 @@ def normal(core: Formula, hole: Formula = HOLE) -> Formula:
                 done[node] = type(node)(*parts)
             case _:
                 done[node] = hole if node is HOLE else node
-    return done[core]
+    return done
 
 
 class _Order:
