@@ -13,6 +13,8 @@ from venmas.logic.formula import Globally
 from venmas.model.system.system import System
 from venmas.question import staying
 
+_MOST = 10_000
+
 
 def of_one_state(core: Formula) -> bool:
     """Is a core formula one about single states?"""
@@ -24,6 +26,8 @@ def along_runs(system: System, formula: Formula) -> Formula:
 
     Raises `FormulaError` for one that joins what is ahead otherwise, or speaks of some runs.
     """
+    if formula.depth > _MOST:
+        raise FormulaError(f"cells show bounded formulas of at most {_MOST} steps")
     steps: list[dict[Formula, None]] = [{} for _ in range(formula.depth + 1)]
     steps[0][fixpoints(formula)] = None
     for step, asked in enumerate(steps):

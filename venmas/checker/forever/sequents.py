@@ -181,10 +181,16 @@ class _Order:
 
     def _mark(self, formula: Formula) -> bytes:
         """Digest of a formula, which parts that are shared have once."""
-        for node in () if formula in self._marks else subformulas(formula):
-            if node not in self._marks:
+        waiting = [formula]
+        while waiting:
+            node = waiting[-1]
+            new = [] if node in self._marks else [child for child in node.children if child not in self._marks]
+            if not new and node not in self._marks:
                 said = str(node.comparison) if isinstance(node, Atom) else ""
                 said = f"{node.least} {node.quantifier.value}" if isinstance(node, Fixpoint) else said
                 parts = b"".join(self._marks[child] for child in node.children)
                 self._marks[node] = blake2b(f"{type(node).__name__} {said}".encode() + parts).digest()
+            if not new:
+                waiting.pop()
+            waiting += new
         return self._marks[formula]
