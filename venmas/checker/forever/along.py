@@ -30,8 +30,8 @@ def along_runs(system: System, formula: Formula) -> Formula:
         raise FormulaError(f"cells show bounded formulas of at most {_MOST} steps")
     steps: list[dict[Formula, None]] = [{} for _ in range(formula.depth + 1)]
     steps[0][fixpoints(formula)] = None
-    for step, asked in enumerate(steps):
-        waiting, found = list(asked), dict[Formula, None]()
+    for step, parts_ahead in enumerate(steps):
+        waiting, present = list(parts_ahead), dict[Formula, None]()
         while waiting:
             node = waiting.pop()
             match node:
@@ -40,10 +40,10 @@ def along_runs(system: System, formula: Formula) -> Formula:
                 case AX(inner):
                     steps[step + 1][inner] = None
                 case _ if of_one_state(node):
-                    found[node] = None
+                    present[node] = None
                 case _:
                     raise FormulaError("cells show bounded formulas that are conjunctions of what all runs have")
-        steps[step] = found
+        steps[step] = present
     box = staying(system, system.vocabulary.variables, 1)
     assert isinstance(box, Globally)
     made = conjunction([*steps[-1], *([box.operand] if len(steps) > 1 else [])])

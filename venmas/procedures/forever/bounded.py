@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from venmas.answer import Answer, Proved, Unknown
-from venmas.budget import Budget, limited
+from venmas.answer import Answer, Figures
+from venmas.budget import Budget
 from venmas.checker.forever.along import along_runs
-from venmas.errors import FormulaError, ModelError, Reason
+from venmas.errors import FormulaError
 from venmas.logic import Bounded
 from venmas.model.system.disturbances import ahead
-from venmas.model.transform.cases import UnsuitableError
 from venmas.procedure import Run
 from venmas.question import Question
 
 if TYPE_CHECKING:
-    from venmas.procedures.forever.cells.search import CellSearch
+    from venmas.procedures.forever.stepwise import Stepwise
 
 _LONG = 20
 """Steps of formulas, and of noise that is much for other procedures."""
@@ -31,9 +30,6 @@ _REALS, _FEW, _LATE = 3, 2, 1 / 3
 and others are likely to decide, cells wait for that part of the time."""
 _PATIENCE = 20.0
 """Seconds of it where there is no limit."""
-_ROUNDS = 4
-_FIRST = 1.0
-"""Of the first round, in seconds: the time of a claim."""
 
 
 class BoundedCells:
@@ -45,21 +41,21 @@ class BoundedCells:
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Conjunctions of what all runs have at some steps, such as AG[i,j] p and AX^n AG[i,j] p."""
-        asked, system = question.asked, question.undrawn or question.system
-        if not isinstance(asked, Bounded) or question.about != "property" or asked.formula.depth < _LONG:
+        property_, system = question.asked, question.undrawn or question.system
+        if not isinstance(property_, Bounded) or question.about != "property" or property_.formula.depth < _LONG:
             return f"it is for formulas with bounds of {_LONG} steps and more"
         if not 0 < _reals(question) <= (_FEW if system.smooth else _REALS):
             return "it is for systems of few real variables"
         if system.quantities or any(map(ahead, system.variables)) or "here" in system.vocabulary.names:
             return "the system has quantities, noise of several steps in its states, or a name that derivations use"
         try:
-            along_runs(system, asked.formula)
+            along_runs(system, property_.formula)
         except FormulaError as error:
             return str(error)
         return None if run.derive is not None else "nothing decides bounded questions here"
 
     def eager(self, question: Question, run: Run) -> bool:
-        """Where noise of many steps is too much for others."""
+        """Noise of many steps is too much for others."""
         return question.undrawn is not None and question.formula.depth > _LONG
 
     def start(self, question: Question, run: Run) -> BoundedSession:
@@ -73,46 +69,26 @@ def _reals(question: Question) -> int:
 
 
 class BoundedSession:
-    """Finer and finer cells, in rounds with more time for a claim. patient: it begins late."""
+    """Work that begins when it is its turn. patient: late."""
 
     def __init__(self, question: Question, run: Run, patient: bool) -> None:
-        from venmas.procedures.forever.claims.asking import Asking  # what is decided before needs none of it
-
-        assert run.derive is not None
-        self.system, self._patient = question.undrawn or question.system, patient
-        self._asking = Asking(self.system, run.derive, question.semantics, question.certified)
-        self._formula = along_runs(self.system, question.formula)
-        self._cells: CellSearch | None = None
-        self._round = 0
+        self._question, self._run, self._patient = question, run, patient
+        self._work: Stepwise | None = None
 
     @property
-    def figures(self) -> object:
+    def figures(self) -> Figures | None:
         """Cells and claims."""
-        return self._asking.figures
+        return None if self._work is None else self._work.figures
 
     def advance(self, budget: Budget) -> Answer | None:
         """Work to the end of the rounds; None where it is too early."""
         if self._patient and budget.spent < _wait(budget):
             return None
-        from venmas.procedures.forever.cells.search import MANY, CellSearch, Side
-        from venmas.procedures.forever.claims.proof import DerivationProof, basis
+        if self._work is None:
+            from venmas.procedures.forever.stepwise import Stepwise  # most are decided before
 
-        asking = self._asking
-        try:
-            with limited(budget):
-                if self._cells is None:
-                    self._cells = CellSearch(asking, *Side.bounded(self._formula))
-                while self._round < _ROUNDS:
-                    asking.seconds = _FIRST * 4.0**self._round
-                    shown = self._cells.search(budget, MANY * 4**self._round)
-                    if shown is not None:
-                        assert not isinstance(shown, tuple)
-                        proof, ends = DerivationProof(shown, asking.sets), self.system.may_deadlock
-                        return Proved(basis(shown), may_deadlock=ends, inside=True, proof=proof)
-                    self._round += 1
-        except (UnsuitableError, OverflowError, ModelError) as error:
-            return Unknown(Reason.OPEN, str(error))
-        return Unknown(Reason.OPEN, asking.left or "no cells were found of which the formula was shown")
+            self._work = Stepwise(self._question, self._run)
+        return self._work.advance(budget)
 
 
 def _wait(budget: Budget) -> float:

@@ -157,7 +157,8 @@ class _Session:
             return About(claimed.claim, claimed.system, {})
         of, chosen, inside = question.asked, question.chosen, self._inside(header)
         claim = Claim(str(of.formula), of.kind, question.semantics, inside, chosen=tuple(chosen))  # type: ignore[arg-type]
-        return About(claim, question.system, chosen)
+        system = question.undrawn if KINDS[header.proof].noisy else None
+        return About(claim, question.system if system is None else system, chosen)
 
     def _proved(self, header: Header, rules: list[Rule]) -> Proved:
         question = self.question

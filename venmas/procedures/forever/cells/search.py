@@ -14,7 +14,6 @@ decided there. (Three-valued abstraction: Bruns, Godefroid, CAV 1999; Shoham, Gr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import TypeAlias
@@ -25,34 +24,25 @@ from numpy.typing import NDArray
 from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import Budget
 from venmas.checker.forever.along import of_one_state
-from venmas.checker.forever.cells import Cells, Settled
-from venmas.checker.forever.rules import settled
-from venmas.checker.forever.sequents import INIT, Scope, Sequent, normal, normals
+from venmas.checker.forever.cells import Cells
+from venmas.checker.forever.sequents import INIT, Scope, Sequent
 from venmas.checker.levels.labels import ahead
 from venmas.logic import (
     AX,
     EX,
-    FALSE,
-    TRUE,
     And,
-    Atom,
-    Buchi,
     CoBuchi,
     Fixpoint,
     Formula,
-    Not,
     Or,
     Quantifier,
-    Top,
-    conjunction,
-    disjunction,
     subformulas,
 )
-from venmas.logic.printing import to_text
 from venmas.model.evaluation.regions import bounding_box
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
 from venmas.procedures.forever.cells.graph import Graph, Levels
+from venmas.procedures.forever.cells.sides import Side, duals
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.proof import Derivation, Inferred
 from venmas.procedures.forever.claims.stays import Point, point
@@ -74,37 +64,7 @@ _FAILED = 8
 """Claims that fail before the graph is made finer."""
 
 
-@dataclass(frozen=True)
-class Side:
-    """The property or its negation: its text, its core form, and the rule that shows it; None where none does."""
-
-    text: str
-    core: Formula
-    rule: type[Cells] | None = Cells
-
-    @classmethod
-    def of(cls, formula: Formula) -> Side:
-        """Of a formula."""
-        return cls(to_text(formula), Sequent.of(INIT, formula).formula)
-
-    @classmethod
-    def bounded(cls, core: Formula) -> tuple[Side, Side]:
-        """A bounded formula in core form, and its negation, which is not to be shown."""
-        holds = cls(to_text(core), normal(core))
-        return holds, cls("", normal(dual(holds.core)), None)
-
-    @classmethod
-    def settled(cls, holds: Formula) -> Side:
-        """That all runs have what holds of single states from some step on."""
-        return cls(to_text(holds), settled(INIT, holds).formula, Settled)
-
-
 Stated: TypeAlias = tuple[Cells, Mapping[int, set[Formula]], Callable[[int], Sequent]]
-
-
-def sides(formula: Formula, negation: Formula | None = None) -> tuple[Side, Side]:
-    """A property and its negation, or what else is to show that."""
-    return Side.of(formula), Side.of(Not(formula) if negation is None else negation)
 
 
 def dimension(system: System) -> int:
@@ -317,30 +277,30 @@ class CellSearch:
     def _needed_along(self, side: Side, first: Ints) -> tuple[dict[int, set[Formula]], dict[int, set[int]]]:
         """The same of a formula about single runs, step by step."""
         graph, parts = self._graph, ahead(side.core)
-        asked = {part: np.zeros(len(graph.cells), bool) for part in parts}
+        needs = {part: np.zeros(len(graph.cells), bool) for part in parts}
         begin = np.zeros(len(graph.cells), bool)
         begin[first] = True
         every, waiting = begin.copy(), [(side.core, begin)]
         for part in [None, *reversed(parts)]:
             if isinstance(part, AX):
-                waiting.append((part.operand, graph.after(asked[part])))
+                waiting.append((part.operand, graph.after(needs[part])))
                 every |= waiting[-1][1]
             while waiting:
                 node, cells = waiting.pop()
                 if isinstance(node, And):
                     waiting += ((child, cells) for child in node.operands)
                 elif node in asked:
-                    asked[node] |= cells
+                    needs[node] |= cells
         needed: dict[int, set[Formula]] = {cell: set() for cell in np.flatnonzero(every).tolist()}
-        for part, cells in asked.items():
+        for part, cells in needs.items():
             for cell in np.flatnonzero(cells).tolist():
                 needed[cell].add(part)
         leads = graph.all_led()
         return needed, {cell: leads.get(cell, set()) if parts_ else set() for cell, parts_ in needed.items()}
 
     def _open(self, holds: Levels, fails: Levels, first: Ints) -> list[int]:
-        """Cells to cut: those in which the innermost part is open that is so where it is asked for, choices mostly."""
-        asked, graph = self._asked(holds, fails, first), self._graph
+        """Cells to cut: those in which the innermost part is open that is so where it is needs for, choices mostly."""
+        needs, graph = self._asked(holds, fails, first), self._graph
         bounded = self._along
         cells: list[Bools] = []
         for part in ahead(self._sides[0].core):
@@ -348,7 +308,7 @@ class CellSearch:
             other, ahead_ = (fails.get(self._duals[node]) for node in (part, led))
             if other is None or ahead_ is None:
                 continue
-            left = asked[part] & (holds[part] == 0) & (other == 0) & graph.present
+            left = needs[part] & (holds[part] == 0) & (other == 0) & graph.present
             if left.any():
                 mixed = left & graph.mixed(holds[led] > 0, ahead_ > 0)
                 cells.append(mixed if mixed.any() else left)
@@ -363,9 +323,9 @@ class CellSearch:
         )
 
     def _asked(self, holds: Levels, fails: Levels, first: Ints) -> dict[Formula, Bools]:
-        """The cells in which each part that looks ahead is asked for, by the formula of the initial ones."""
+        """The cells in which each part that looks ahead is needs for, by the formula of the initial ones."""
         graph, core = self._graph, self._sides[0].core
-        asked = {part: np.zeros(len(graph.cells), bool) for part in ahead(core)}
+        needs = {part: np.zeros(len(graph.cells), bool) for part in ahead(core)}
 
         def ask_for(formula: Formula, cells: Bools) -> None:
             other = fails.get(self._duals[formula])
@@ -375,56 +335,19 @@ class CellSearch:
                     for part in parts:
                         ask_for(part, cells)
                 case AX() | EX() | Fixpoint() | CoBuchi():
-                    asked[formula] |= cells
+                    needs[formula] |= cells
 
         begin = np.zeros(len(graph.cells), bool)
         begin[first] = True
         ask_for(core, begin)
-        for part in reversed(list(asked)):
-            open_ = asked[part] & (holds[part] == 0)
+        for part in reversed(list(needs)):
+            open_ = needs[part] & (holds[part] == 0)
             if isinstance(part, AX | EX):
                 ask_for(part.operand, graph.after(open_))
                 continue
             while (more := open_ | (graph.after(open_) & (holds[part] == 0))).sum() > open_.sum():
                 open_ = more
-            asked[part] |= open_
+            needs[part] |= open_
             for side in part.children:
-                ask_for(side, asked[part])
+                ask_for(side, needs[part])
         return asked
-
-
-def duals(core: Formula) -> dict[Formula, Formula]:
-    """The normal forms of the negations of all parts of a core formula."""
-    raw: dict[Formula, Formula] = {}
-    for node in subformulas(core):
-        raw[node] = _dual(node, raw)
-    known = normals(raw[core])
-    return {node: known.get(other, other) for node, other in raw.items()}
-
-
-def dual(core: Formula) -> Formula:
-    """The core form of the negation of a core formula."""
-    raw: dict[Formula, Formula] = {}
-    for node in subformulas(core):
-        raw[node] = _dual(node, raw)
-    return raw[core]
-
-
-def _dual(node: Formula, known: Mapping[Formula, Formula]) -> Formula:
-    """The core form of the negation of a core formula, of whose parts it is known."""
-    match node:
-        case Atom(comparison):
-            return Atom(comparison.negated)
-        case And(parts):
-            return disjunction(known[part] for part in parts)
-        case Or(parts):
-            return conjunction(known[part] for part in parts)
-        case AX(inner):
-            return EX(known[inner])
-        case EX(inner):
-            return AX(known[inner])
-        case CoBuchi(inner):
-            return Buchi(known[inner])
-        case Fixpoint(least, quantifier, left, right):
-            return Fixpoint(not least, quantifier.dual, known[left], known[right])
-    return FALSE if isinstance(node, Top) else TRUE

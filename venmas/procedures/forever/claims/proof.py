@@ -16,6 +16,7 @@ from venmas.checker.format.rule import End, Rule
 from venmas.logic import Formula
 from venmas.procedure import Run
 from venmas.procedures.exact.session import ExactSession
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.procedures.kinduction.proof import proved_part
 from venmas.question import Question
 
@@ -123,12 +124,10 @@ def proved_lines(question: Question, answer: Proved, tick: Callable[[], None]) -
 
 def in_enclosures(question: Question, tick: Budget) -> Proved | None:
     """The answer that a question of few steps holds, with its proof by flowpipes; None without one."""
-    from venmas.procedures.flowpipes.procedure import FLOWPIPES  # derivations about integers need none
-
-    asked, run = replace(question, certified=True), Run()
-    if FLOWPIPES.accepts(asked, run) is not None:
+    certified, run = replace(question, certified=True), Run()
+    if FLOWPIPES.accepts(certified, run) is not None:
         return None
-    session = FLOWPIPES.start(asked, run)
+    session = FLOWPIPES.start(certified, run)
     answer: Answer | None = None
     for _ in range(2):  # at first it looks at long questions alone
         answer = session.advance(tick)
