@@ -289,7 +289,7 @@ class CellSearch:
                 node, cells = waiting.pop()
                 if isinstance(node, And):
                     waiting += ((child, cells) for child in node.operands)
-                elif node in asked:
+                elif node in needs:
                     needs[node] |= cells
         needed: dict[int, set[Formula]] = {cell: set() for cell in np.flatnonzero(every).tolist()}
         for part, cells in needs.items():
@@ -299,7 +299,10 @@ class CellSearch:
         return needed, {cell: leads.get(cell, set()) if parts_ else set() for cell, parts_ in needed.items()}
 
     def _open(self, holds: Levels, fails: Levels, first: Ints) -> list[int]:
-        """Cells to cut: those in which the innermost part is open that is so where it is needs for, choices mostly."""
+        """Cells to cut: those in which the innermost part is open that is so where it is asked for, choices mostly.
+
+        Of a formula about single runs, those in which any part is.
+        """
         needs, graph = self._asked(holds, fails, first), self._graph
         bounded = self._along
         cells: list[Bools] = []
@@ -314,16 +317,14 @@ class CellSearch:
                 cells.append(mixed if mixed.any() else left)
                 if not bounded:
                     break
-        if not cells:
-            return []
-        return (
-            graph.largest(np.flatnonzero(np.logical_or.reduce(cells))).tolist()
-            if bounded
-            else np.flatnonzero(cells[0]).tolist()
-        )
+        some = np.flatnonzero(np.logical_or.reduce(cells)) if cells else np.zeros(0, np.int64)
+        # a run of many steps goes astray at any of them: the coarsest cells are cut first
+        if bounded and len(some):
+            some = graph.largest(some)
+        return [int(cell) for cell in some]
 
     def _asked(self, holds: Levels, fails: Levels, first: Ints) -> dict[Formula, Bools]:
-        """The cells in which each part that looks ahead is needs for, by the formula of the initial ones."""
+        """The cells in which each part that looks ahead is asked for, by the formula of the initial ones."""
         graph, core = self._graph, self._sides[0].core
         needs = {part: np.zeros(len(graph.cells), bool) for part in ahead(core)}
 
@@ -350,4 +351,4 @@ class CellSearch:
             needs[part] |= open_
             for side in part.children:
                 ask_for(side, needs[part])
-        return asked
+        return needs
