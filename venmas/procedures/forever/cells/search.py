@@ -301,10 +301,10 @@ class CellSearch:
     def _open(self, holds: Levels, fails: Levels, first: Ints) -> list[int]:
         """Cells to cut: those in which the innermost part is open that is so where it is asked for, choices mostly.
 
-        Of a formula about single runs, those in which any part is.
+        Of a formula about single runs, those in which any part is; of AG p and the like, all in which it is.
         """
         needs, graph = self._asked(holds, fails, first), self._graph
-        bounded = self._along
+        bounded, single = self._along, len(ahead(self._sides[0].core)) == 1
         cells: list[Bools] = []
         for part in ahead(self._sides[0].core):
             led = part.operand if isinstance(part, AX | EX) and bounded else part
@@ -314,12 +314,12 @@ class CellSearch:
             left = needs[part] & (holds[part] == 0) & (other == 0) & graph.present
             if left.any():
                 mixed = left & graph.mixed(holds[led] > 0, ahead_ > 0)
-                cells.append(mixed if mixed.any() else left)
+                cells.append(mixed if mixed.any() and (bounded or not single) else left)
                 if not bounded:
                     break
         some = np.flatnonzero(np.logical_or.reduce(cells)) if cells else np.zeros(0, np.int64)
         # a run of many steps goes astray at any of them: the coarsest cells are cut first
-        if bounded and len(some):
+        if (bounded or single) and len(some):
             some = graph.largest(some)
         return [int(cell) for cell in some]
 
