@@ -83,8 +83,9 @@ def unfit(header: Header, question: Asked) -> str | None:
     kind = KINDS.get(header.proof)
     if isinstance(question, LinearQuestion):
         return None if header.proof == _LINEAR else f"of LTL proofs {_LINEAR} are, and this is {header.proof}"
-    if kind is None or question.asked.kind not in kind.claims:
-        return f"a proof of the kind {header.proof} is not about {question.asked.kind} properties"
+    of, earlier = question.asked.kind, header.claim.kind
+    if kind is None or of not in kind.claims or (of != earlier and "bounded" in (of, earlier)):
+        return f"a proof of the kind {header.proof} is not about {of} properties"
     if question.semantics != "real" and "semantics" not in kind.about:
         return f"a proof of the kind {header.proof} is about networks as real functions"
     if question.system.smooth and not kind.smooth:
