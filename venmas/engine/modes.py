@@ -87,7 +87,7 @@ ADAPTIVE = Mode(
     "explicit states, unrolled loops, polytopes, reachability graphs and a search in rationals, in turns",
     (
         (Turn("explicit"),),
-        (Turn("cells", share=0.4, after=2.0, smooth=True), Turn("flowpipes", pause=1.0)),
+        (Turn("cells", share=0.5, after=2.0, smooth=True), Turn("flowpipes", pause=1.0)),
         (Turn("flowpipes", share=0.05, lead=True), Turn("branch-and-bound", left=3 / 4, pause=1.0)),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
