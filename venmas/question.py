@@ -70,6 +70,8 @@ class Question:
     """The set of states, a formula about one, by which AG p is to be proved; None: any will do."""
     chosen: Noise = field(default_factory=dict)
     """Noise in initial states of which one value each is enough for a state to satisfy the property (`chosen_for`)."""
+    undrawn: System | None = None
+    """The system with disturbances whose noise the initial states of `system` hold."""
 
     def __post_init__(self) -> None:
         if self.system.disturbances and isinstance(self.asked, Bounded):  # which is about drawn noise: see `drawn_for`

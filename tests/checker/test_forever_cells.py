@@ -23,6 +23,7 @@ pytestmark = pytest.mark.quick
 SHAPES = (
     *("AF q", "EF q", "AG p", "EG p", "A(p U q)", "E(p U q)", "!A(p U q)", "!E(p U q)", "AX EX q"),
     *("AG AF q", "AG EF q", "EG EF q", "AF AG p", "EF AG p", "AF EG p", "EF EG p", "AG (q -> AF p)", "AG A(p U q)"),
+    *("AG^3 p", "AX^2 AG[0,2] p & AG^2 q", "AG^2 (p | AX q)", "AX (p & EX (q & AX p))", "EG^2 p | AX^3 q"),
     *("EG AF q", "AF (AX p & EX q)", "E(EX p U AG q) | AF q", "EX p & AG (EX true)", "!AF (p & !EG q)"),
 )
 

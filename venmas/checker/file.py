@@ -58,8 +58,8 @@ KINDS: Mapping[str, Kind] = {
     "two-phase": Kind(("always",), _BOXED, f"{_HERE}.inductive.phases"),
     "flowpipes": Kind(("bounded",), _BOXED | {"chosen"}, f"{_HERE}.flowpipes.tree", smooth=True),
     "forever": Kind(
-        ("always", "unbounded"),
-        _BOXED - {"inside"},
+        ("bounded", "always", "unbounded"),
+        _BOXED,
         f"{_HERE}.forever.check",
         inside=False,
         smooth=True,

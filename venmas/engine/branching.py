@@ -68,7 +68,10 @@ class BranchingVerification(Verification[Question]):
         self.system, chosen = chosen_for(system, asked) if isinstance(asked, Bounded) else (system, {})
         if chosen and self.settings.cluster is not None:
             raise UsageError("what noise can bring about is decided on one machine: leave the cluster out")
-        question = Question(self.system, asked, report.semantics, certified, inductive=inductive, chosen=chosen)
+        undrawn = None if self.system is system else system
+        question = Question(
+            self.system, asked, report.semantics, certified, inductive=inductive, chosen=chosen, undrawn=undrawn
+        )
         self.target, self.chosen = question.shown, chosen
         self.read = system, self.asked, question
         return question

@@ -4,8 +4,8 @@ A portfolio has *stages*, one after the other until there is an answer. In a sta
 is the main one, which makes a step at each of its turns; the others have parts of the time. A stage is over when its
 main procedure is; what another one has begun may go on in a later stage.
 
-    adaptive:  explicit -> flowpipes -> (flowpipes | branch-and-bound)
-               -> (polytopes, exact, bound-propagation, cell-mapping, flowpipes | reachability) -> flowpipes
+    adaptive:  explicit -> (cells | flowpipes) -> (flowpipes | branch-and-bound)
+               -> (polytopes, exact, bound-propagation, cell-mapping, cells, flowpipes | reachability) -> flowpipes
                -> (mono | exact)
     invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> cell-mapping -> forever
                -> cell-mapping -> forever
@@ -48,6 +48,7 @@ class Turn:
     pause: float | None = None
     again: bool = False
     begun: bool = False
+    smooth: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,14 @@ ADAPTIVE = Mode(
     "explicit states, unrolled loops, polytopes, reachability graphs and a search in rationals, in turns",
     (
         (Turn("explicit"),),
-        (Turn("flowpipes"),),
+        (Turn("cells", share=0.5, after=2.0, smooth=True), Turn("flowpipes", pause=1.0)),
         (Turn("flowpipes", share=0.05, lead=True), Turn("branch-and-bound", left=3 / 4, pause=1.0)),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("exact", first=0.1, then=1.0, share=0.1, lead=True, after=0.1),
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
             Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again=True),  # no certificate
+            Turn("cells", then=2.0, share=0.5, after=1.0, left=1 / 3),
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),

@@ -202,7 +202,7 @@ class Portfolio:
         sessions, carried = dict(begun or {}), dict[str, Turn]()
         main = self._for(question)
         for number, turns in enumerate(self.mode.stages, 1):
-            stage = [t for t in turns if not (t.again and question.certified) and t.procedure != without]
+            stage = [t for t in turns if _has(t, question) and t.procedure != without]
             if not stage:
                 continue
             last = self.mode.resort and number == len(self.mode.stages) and len(stage) == len(turns)
@@ -294,6 +294,12 @@ class Portfolio:
         elif answer is not None:
             entry.why, self.decided = "", name
         return answer
+
+
+def _has(turn: Turn, question: Asked) -> bool:
+    """Is it the turn of a procedure where such a question is asked?"""
+    smooth = isinstance(question, Question) and bool(question.system.smooth)
+    return not (turn.again and question.certified) and (smooth or not turn.smooth)
 
 
 def here(settings: Settings) -> Settings:

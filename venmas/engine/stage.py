@@ -39,7 +39,7 @@ class Stage:
         self.own = budget if self.main.left == 1 or left is None else budget.within(self.main.left * left)
         """The budget of the main procedure."""
         self.shares = Shares({turn.procedure: turn.share for turn in self.others}, least=0.0)
-        self.begun = monotonic()
+        self.begun, self.pause = monotonic(), self.main.pause
 
     def run(self) -> Answer | None:
         """Turns until one decides or the main one is at its end, whose answer is returned."""
@@ -110,9 +110,13 @@ class Stage:
         """A step of the main one."""
         name, session = self.main.procedure, self.sessions[self.main.procedure]
         with limited(self.own):
-            if self.main.pause is not None:
-                return self.own.spend(self.main.pause, lambda part: self.portfolio.advance(name, session, part))
-            return self.portfolio.advance(name, session, self.own)
+            if self.pause is None or not self.others:
+                return self.portfolio.advance(name, session, self.own)
+            begun = monotonic()
+            answer = self.own.spend(self.pause, lambda part: self.portfolio.advance(name, session, part))
+            if answer is None and monotonic() - begun < self.pause / 2:
+                self.pause *= 2  # what it does next waits for more
+            return answer
 
     def _without(self) -> Answer | None:
         """Without the main one the others have all its time, but for those that a later stage goes on with: the last

@@ -22,6 +22,7 @@ PROCEDURES = {
     "predicate-abstraction": "venmas.procedures.predicate_abstraction.procedure:PREDICATE_ABSTRACTION",
     "k-induction": "venmas.procedures.kinduction.procedure:K_INDUCTION",
     "forever": "venmas.procedures.forever.procedure:FOREVER",
+    "cells": "venmas.procedures.forever.bounded:CELLS",
     "cell-mapping": "venmas.procedures.reachability.cell_mapping:CELL_MAPPING",
     "forever-ltl": "venmas.procedures.forever_ltl.procedure:FOREVER_LTL",
     "bmc": "venmas.procedures.bmc.procedure:BMC",

@@ -22,7 +22,7 @@ from venmas.logic import Not, parse, parse_property
 from venmas.logic.printing import to_text
 from venmas.model import where
 from venmas.procedures.forever.cells.grid import Cell, Grid, Side, marks
-from venmas.procedures.forever.cells.search import dual
+from venmas.procedures.forever.cells.sides import dual
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.procedure import ForeverSession
 

@@ -23,7 +23,7 @@ from venmas.model.system.boxes import merged_boxes
 
 Bound: TypeAlias = tuple[str, Fraction, Relation]
 """Variable, number, and how the variable compares with it."""
-_LARGEST = 1 << 14
+_LARGEST = 1 << 17
 """Parts of the box around a union that are looked at; of larger ones the boxes are joined themselves."""
 
 

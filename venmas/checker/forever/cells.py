@@ -41,7 +41,7 @@ from typing import Annotated
 from venmas.budget import ask
 from venmas.checker.forever.boxes import union
 from venmas.checker.forever.rules import By, Derived, Name, settled
-from venmas.checker.forever.sequents import Scope, Sequent
+from venmas.checker.forever.sequents import HOLE, Scope, Sequent
 from venmas.checker.format.fields import Count, Limit
 from venmas.checker.format.rule import rule
 from venmas.checker.levels.labels import ahead
@@ -125,6 +125,9 @@ class _Graph:
         if any(number >= size for row in (*stated.leads, stated.first) for number in row):
             raise FormulaError(f"cells are numbered from 0, below {size}")
         self._level = [dict(zip(parts, row, strict=True)) for row in stated.levels]
+        self._unions: dict[tuple[int, ...], Formula] = {}
+        self._outer: dict[Formula, tuple[Formula, list[Formula]]] = {}
+        self._steps: dict[tuple[Quantifier, Formula, Formula], Formula] = {}
 
     def put(self, node: Formula, known: Callable[[Formula], Formula]) -> Formula:
         """The formula with something in place of its outermost parts that look ahead."""
@@ -140,7 +143,10 @@ class _Graph:
     def union(self, part: Formula, cells: Iterable[int], below: int | None = None) -> Formula:
         """The states of those of some cells that have a level of a part, or one below another."""
         levels = ((i, self._level[i][part]) for i in cells)
-        return union([self._states[i] for i, level in levels if level > 0 and (below is None or level < below)])
+        some = tuple(i for i, level in levels if level > 0 and (below is None or level < below))
+        if some not in self._unions:  # many parts, as those of a formula with a bound, have the same one
+            self._unions[some] = union([self._states[i] for i in some])
+        return self._unions[some]
 
     def claim(self, cell: int) -> Formula:
         """The claim that is to be shown of the states of a cell."""
@@ -151,7 +157,7 @@ class _Graph:
         leads = self._leads[cell]
         if isinstance(part, AX | EX):
             quantifier = Quantifier.ALL if isinstance(part, AX) else Quantifier.EXISTS
-            return step(quantifier, self.put(part.operand, lambda node: self.union(node, leads)))
+            return self._step(quantifier, part.operand, leads)
         if isinstance(part, CoBuchi):
             holds = self.put(part.operand, lambda node: self._said(cell, node))
             still, lower = (step(Quantifier.ALL, self.union(part, leads, end)) for end in (level + 1, level))
@@ -162,6 +168,21 @@ class _Graph:
         if part.least:
             return disjunction([right, conjunction([left, later])])
         return conjunction([right, disjunction([left, later])])
+
+    def _step(self, quantifier: Quantifier, inner: Formula, leads: tuple[int, ...]) -> Formula:
+        """The step to what is put for the parts of a formula: those with a bound have many that are alike."""
+        if inner not in self._outer:
+            outer: list[Formula] = []
+            alike = self.put(inner, lambda node: outer.append(node) or HOLE)  # type: ignore[func-returns-value]
+            self._outer[inner] = alike, outer
+        alike, outer = self._outer[inner]
+        unions = {node: self.union(node, leads) for node in outer}
+        first = next(iter(unions.values()), TRUE)
+        if any(other is not first for other in unions.values()):
+            return step(quantifier, self.put(inner, unions.__getitem__))
+        if (key := (quantifier, alike, first)) not in self._steps:
+            self._steps[key] = step(quantifier, self.put(inner, unions.__getitem__))
+        return self._steps[key]
 
     def _said(self, cell: int, part: Formula) -> Formula:
         return TRUE if self._level[cell][part] else FALSE

@@ -10,12 +10,13 @@ from dataclasses import replace
 from venmas.checker.flowpipes.tree import check_trees
 from venmas.checker.forever import cells as _cells  # noqa: F401, its rules are read
 from venmas.checker.forever import later as _later  # noqa: F401
+from venmas.checker.forever.along import along_runs
 from venmas.checker.forever.rising import remembering, valued
 from venmas.checker.forever.rules import Bound, Derived, Named
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, existential, normal
 from venmas.checker.format.about import About
 from venmas.checker.format.lines import Lines
-from venmas.checker.format.numbers import read_index, read_number
+from venmas.checker.format.numbers import CheckError, read_index, read_number
 from venmas.checker.format.rule import End
 from venmas.checker.goals.check import Checked, check
 from venmas.logic import Bounded, Formula, fixpoints, parse
@@ -120,4 +121,10 @@ class _Checker:
 
 def proved(about: About, lines: Lines) -> Checked:
     """Check a proof of the kind forever. Raises `CheckError`."""
+    if (about.claim.kind == "bounded") is not about.claim.inside:
+        raise CheckError(0, "inside is claimed of formulas with bounds, and of no other ones")
+    if about.claim.inside:
+        with lines.refusing():
+            core = along_runs(about.system, about.branching)
+        return check_core(about.system, core, lines, about.claim.semantics)
     return check_derivation(about.system, about.branching, lines, about.claim.semantics)

@@ -144,6 +144,11 @@ def filled(context: Formula, formula: Formula) -> Formula:
 
 def normal(core: Formula, hole: Formula = HOLE) -> Formula:
     """A core formula with its joins flat and in one order, and `hole` put in for `here`."""
+    return normals(core, hole)[core]
+
+
+def normals(core: Formula, hole: Formula = HOLE) -> dict[Formula, Formula]:
+    """The same of each of its parts."""
     done: dict[Formula, Formula] = {}
     order = _Order()
     for node in subformulas(core):
@@ -163,7 +168,7 @@ def normal(core: Formula, hole: Formula = HOLE) -> Formula:
                 done[node] = type(node)(*parts)
             case _:
                 done[node] = hole if node is HOLE else node
-    return done[core]
+    return done
 
 
 class _Order:
@@ -180,10 +185,16 @@ class _Order:
 
     def _mark(self, formula: Formula) -> bytes:
         """Digest of a formula, which parts that are shared have once."""
-        for node in () if formula in self._marks else subformulas(formula):
-            if node not in self._marks:
+        waiting = [formula]
+        while waiting:
+            node = waiting[-1]
+            new = [] if node in self._marks else [child for child in node.children if child not in self._marks]
+            if not new and node not in self._marks:
                 said = str(node.comparison) if isinstance(node, Atom) else ""
                 said = f"{node.least} {node.quantifier.value}" if isinstance(node, Fixpoint) else said
                 parts = b"".join(self._marks[child] for child in node.children)
                 self._marks[node] = blake2b(f"{type(node).__name__} {said}".encode() + parts).digest()
+            if not new:
+                waiting.pop()
+            waiting += new
         return self._marks[formula]

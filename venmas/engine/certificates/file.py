@@ -131,4 +131,5 @@ def header(question: Asked, proof: Proof[Any], about: Mapping[str, object]) -> H
     asked, kind = question.asked, KINDS.get(proof.kind)
     inside, chosen = question.inside or kind is None or kind.inside, tuple(question.chosen)
     claim = Claim(str(asked.formula), asked.kind, question.semantics, inside, chosen=chosen)  # type: ignore[arg-type]
-    return written(proof.kind, claim, subject_of(question.system), about)
+    system = question.undrawn if kind is not None and kind.noisy and question.undrawn is not None else question.system
+    return written(proof.kind, claim, subject_of(system), about)

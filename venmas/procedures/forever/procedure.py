@@ -24,7 +24,8 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
-from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension, sides
+from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension
+from venmas.procedures.forever.cells.sides import sides
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.contexts import positive
 from venmas.procedures.forever.claims.proof import Derivation, DerivationProof, basis

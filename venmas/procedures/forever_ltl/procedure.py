@@ -35,7 +35,8 @@ from venmas.model.transform.cases import UnsuitableError
 from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.tree import Witness
 from venmas.procedure import LinearQuestion, Run
-from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension, sides
+from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension
+from venmas.procedures.forever.cells.sides import sides
 from venmas.procedures.forever.claims.asking import Asking, underivable
 from venmas.procedures.forever.claims.proof import Derivation, basis
 from venmas.procedures.forever.claims.stays import stay

@@ -29,7 +29,8 @@ from venmas.logic.printing import to_text
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
 from venmas.procedure import LinearQuestion
-from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, Side, dimension, dual, sides
+from venmas.procedures.forever.cells.search import FEW_REALS, MANY, ON_CELLS, CellSearch, dimension
+from venmas.procedures.forever.cells.sides import Side, dual, sides
 from venmas.procedures.forever.claims.asking import Asking, Decide
 from venmas.procedures.forever.claims.proof import Claimed, Derivation, DerivationProof, Inferred, basis
 from venmas.procedures.forever.claims.stays import Point

@@ -83,8 +83,9 @@ def unfit(header: Header, question: Asked) -> str | None:
     kind = KINDS.get(header.proof)
     if isinstance(question, LinearQuestion):
         return None if header.proof == _LINEAR else f"of LTL proofs {_LINEAR} are, and this is {header.proof}"
-    if kind is None or question.asked.kind not in kind.claims:
-        return f"a proof of the kind {header.proof} is not about {question.asked.kind} properties"
+    of, earlier = question.asked.kind, header.claim.kind
+    if kind is None or of not in kind.claims or (of != earlier and "bounded" in (of, earlier)):
+        return f"a proof of the kind {header.proof} is not about {of} properties"
     if question.semantics != "real" and "semantics" not in kind.about:
         return f"a proof of the kind {header.proof} is about networks as real functions"
     if question.system.smooth and not kind.smooth:
@@ -157,7 +158,8 @@ class _Session:
             return About(claimed.claim, claimed.system, {})
         of, chosen, inside = question.asked, question.chosen, self._inside(header)
         claim = Claim(str(of.formula), of.kind, question.semantics, inside, chosen=tuple(chosen))  # type: ignore[arg-type]
-        return About(claim, question.system, chosen)
+        system = question.undrawn if KINDS[header.proof].noisy else None
+        return About(claim, question.system if system is None else system, chosen)
 
     def _proved(self, header: Header, rules: list[Rule]) -> Proved:
         question = self.question

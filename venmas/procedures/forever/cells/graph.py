@@ -16,7 +16,7 @@ from venmas.model.system.variables import Box
 from venmas.procedures.forever.cells.grid import Cell, Grid, marks
 from venmas.procedures.forever.cells.moves import Sampler, joined
 
-MOST_CELLS = 20_000
+MOST_CELLS = 40_000
 """Most cells, those that were cut included."""
 _TURN = 512
 """Boxes that are compared with all cells at once."""
@@ -47,6 +47,12 @@ class Graph:
         self._outside = np.zeros(0, bool)
         """Pairs of groups and cells that they lead to, and the groups that may lead outside of all cells."""
         self._atoms: dict[Atom, Bools] = {}
+        self._sampled: tuple[tuple[int, int], tuple[dict[str, Floats], Ints]] | None = None
+        """The first and the last of the cells that were sampled last, and their states."""
+        self._moves: tuple[tuple[int, int], Ints, Ints, Ints] | None = None
+        self._forked: tuple[tuple[int, int], Bools] | None = None
+        """Of so many cells and groups: the move of each group that runs may choose, the option of each, and options;
+        and the cells of several options."""
 
     def _add(self, cells: list[Cell]) -> Ints:
         """Number cells."""
@@ -125,12 +131,16 @@ class Graph:
             end + np.where(s, sign, -sign) * slack
             for end, s, sign in ((self._low[cells], shut[..., 0], -1), (self._high[cells], shut[..., 1], 1))
         )
+        least, most, held = np.asfortranarray(least), np.asfortranarray(most), np.asfortranarray(self._held[cells])
         pairs = [np.zeros((2, 0), np.int64)]
         for first in range(0, len(low), _TURN):
             ask()
             part = slice(first, first + _TURN)
-            meets = (integers[part, None] == self._held[cells]).all(2)
-            meets &= ((high[part, None] >= least) & (low[part, None] <= most)).all(2)
+            meets = np.ones((len(low[part]), len(cells)), bool)
+            for ours, theirs in zip(integers[part].T, held.T, strict=True):
+                meets &= ours[:, None] == theirs
+            for axis in range(low.shape[1]):
+                meets &= (high[part, axis, None] >= least[:, axis]) & (low[part, axis, None] <= most[:, axis])
             group, target = np.nonzero(meets)
             pairs.append(np.stack([first + group, cells[target]]))
         return np.concatenate(pairs, 1)
@@ -190,7 +200,10 @@ class Graph:
     def _atom(self, atom: Atom) -> Bools:
         known = self._atoms.get(atom, np.zeros(0, bool))
         if len(known) < len(self.cells):
-            more = self.sampler.truth(atom, self.cells[len(known) :])
+            new = len(known), len(self.cells)
+            if self._sampled is None or self._sampled[0] != new:  # many atoms are asked of the same cells
+                self._sampled = new, self.sampler.states(self.cells[len(known) :])
+            more = self.sampler.truth(atom, new[1] - new[0], *self._sampled[1])
             known = self._atoms[atom] = np.concatenate([known, more])
         return known
 
@@ -251,21 +264,45 @@ class Graph:
             return held
         held &= ~self.ends
         some = self.present[groups.cell] & ~(self._every & bool(self.system.disturbances))
-        rows = np.stack([groups.cell, groups.option, groups.branch, groups.choice], 1)[some]
-        moves, which = np.unique(rows, axis=0, return_inverse=True)
-        right = np.ones(len(moves), bool)
-        right[which.reshape(-1)[~(good & groups.whole)[some]]] = False
-        options, of = np.unique(moves[:, :2], axis=0, return_inverse=True)
+        if self._moves is None or self._moves[0] != self.size:
+            rows = np.stack([groups.cell, groups.option, groups.branch, groups.choice], 1)[some]
+            moves, which = np.unique(rows, axis=0, return_inverse=True)
+            options, of = np.unique(moves[:, :2], axis=0, return_inverse=True)
+            self._moves = self.size, which.reshape(-1), of.reshape(-1), options
+        _, which, of, options = self._moves
+        right = np.ones(len(of), bool)
+        right[which[~(good & groups.whole)[some]]] = False
         chosen = np.zeros(len(options), bool)
-        chosen[of.reshape(-1)[right]] = True
+        chosen[of[right]] = True
         held[options[~chosen, 0]] = False
         return held
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Numbers of cells and groups, by which a state of the graph is known."""
+        return len(self.cells), len(self._groups.cell)
 
     @property
     def _every(self) -> Bools:
         """The groups that all runs are asked about."""
         option = self._groups.option
         return np.asarray(option < 0) if self.system.disturbances else np.ones(len(option), bool)
+
+    def after(self, cells: Bools) -> Bools:
+        """The cells that steps from some cells may lead to."""
+        made = np.zeros(len(self.cells), bool)
+        made[self._edges[1][cells[self._source]]] = True
+        return made
+
+    @property
+    def _source(self) -> Ints:
+        """Of each edge, the cell that it leads from."""
+        return np.asarray(self._groups.cell[self._edges[0]])
+
+    def largest(self, cells: Ints) -> Ints:
+        """The cells that are at least half as wide as the widest of some, on the scale of their grid."""
+        widths = ((self._high[cells] - self._low[cells]) / np.array([float(unit) for unit in self._grid.scale])).max(1)
+        return np.asarray(cells[widths > widths.max() / 2])
 
     def mixed(self, holds: Bools, fails: Bools) -> Bools:
         """Cells whose steps lead to cells of different kinds, or that make different choices."""
@@ -274,9 +311,10 @@ class Graph:
         seen = np.zeros(len(self.cells), np.int64)
         np.bitwise_or.at(seen, groups.cell[group], kind[target])
         mixed = (seen & (seen - 1)) != 0
-        pairs = np.unique(np.stack([groups.cell, groups.option], 1), axis=0)[:, 0]
-        mixed |= np.bincount(pairs, minlength=len(mixed)) > 1
-        return np.asarray(mixed)
+        if self._forked is None or self._forked[0] != self.size:
+            pairs = np.unique(np.stack([groups.cell, groups.option], 1), axis=0)[:, 0]
+            self._forked = self.size, np.bincount(pairs, minlength=len(mixed)) > 1
+        return np.asarray(mixed | self._forked[1])
 
     def _good(self, states: Bools) -> Bools:
         """Groups that lead into some states alone."""
@@ -301,6 +339,14 @@ class Graph:
                     chosen.setdefault(int(groups.option[row]), self._move(row)[1:])
             rows = np.array([r for r in rows if chosen.get(int(groups.option[r])) == self._move(r)[1:]], np.int64)
         return sorted(set(target[np.isin(group, rows)].tolist()))
+
+    def all_led(self) -> dict[int, set[int]]:
+        """Cells that the steps of each cell lead to, of all runs."""
+        group, target = self._edges[:, self._every[self._edges[0]]]
+        led: dict[int, set[int]] = {}
+        for cell, other in np.unique(np.stack([self._groups.cell[group], target], 1), axis=0).tolist():
+            led.setdefault(cell, set()).add(other)
+        return led
 
     def _move(self, row: np.intp) -> tuple[int, int, int]:
         groups = self._groups

@@ -111,14 +111,13 @@ class Sampler:
         state.update({n: whole[rows, i] for i, n in enumerate(self.integers)})
         return state, rows
 
-    def truth(self, atom: Atom, cells: Sequence[Cell]) -> Bools:
-        """Mask of the cells in which an atom holds at all sampled states."""
-        state, rows = self.states(cells)
+    def truth(self, atom: Atom, count: int, state: Mapping[str, Floats], rows: Ints) -> Bools:
+        """Mask of so many cells in which an atom holds at all sampled states, of the cells of these rows."""
         expr = atom.comparison.expr
         value = np.full(len(rows), float(expr.constant))
         for name, factor in expr.terms:
             value += float(factor) * state[name]
-        holds = np.ones(len(cells), bool)
+        holds = np.ones(count, bool)
         holds[rows[~np.asarray(atom.comparison.relation.truth(value))]] = False
         return holds
 

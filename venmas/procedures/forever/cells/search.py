@@ -13,43 +13,36 @@ decided there. (Three-valued abstraction: Bruns, Godefroid, CAV 1999; Shoham, Gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import Budget
-from venmas.checker.forever.cells import Cells, Settled
-from venmas.checker.forever.rules import settled
-from venmas.checker.forever.sequents import INIT, Scope, Sequent, normal
+from venmas.checker.forever.along import of_one_state
+from venmas.checker.forever.cells import Cells
+from venmas.checker.forever.sequents import INIT, Scope, Sequent
 from venmas.checker.levels.labels import ahead
 from venmas.logic import (
     AX,
     EX,
-    FALSE,
-    TRUE,
     And,
-    Atom,
-    Buchi,
     CoBuchi,
     Fixpoint,
     Formula,
-    Not,
     Or,
     Quantifier,
-    Top,
-    conjunction,
-    disjunction,
+    subformulas,
 )
-from venmas.logic.printing import to_text
 from venmas.model.evaluation.regions import bounding_box
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
 from venmas.procedures.forever.cells.graph import Graph, Levels
+from venmas.procedures.forever.cells.sides import Side, duals
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.proof import Derivation, Inferred
 from venmas.procedures.forever.claims.stays import Point, point
@@ -71,28 +64,7 @@ _FAILED = 8
 """Claims that fail before the graph is made finer."""
 
 
-@dataclass(frozen=True)
-class Side:
-    """The property or its negation: its text, its core form, and the rule that shows it; None where none does."""
-
-    text: str
-    core: Formula
-    rule: type[Cells] | None = Cells
-
-    @classmethod
-    def of(cls, formula: Formula) -> Side:
-        """Of a formula."""
-        return cls(to_text(formula), Sequent.of(INIT, formula).formula)
-
-    @classmethod
-    def settled(cls, holds: Formula) -> Side:
-        """That all runs have what holds of single states from some step on."""
-        return cls(to_text(holds), settled(INIT, holds).formula, Settled)
-
-
-def sides(formula: Formula, negation: Formula | None = None) -> tuple[Side, Side]:
-    """A property and its negation, or what else is to show that."""
-    return Side.of(formula), Side.of(Not(formula) if negation is None else negation)
+Stated: TypeAlias = tuple[Cells, Mapping[int, set[Formula]], Callable[[int], Sequent]]
 
 
 def dimension(system: System) -> int:
@@ -109,8 +81,18 @@ class CellSearch:
         if not 0 < dimension(self.system) <= MOST_REALS:
             raise UnsuitableError(f"cells are for at most {MOST_REALS} real variables")
         self._graph = Graph(self.system, [side.core for side in self._sides])
+        self._duals = duals(self._sides[0].core)
+        self._along = all(isinstance(node, And | AX) or of_one_state(node) for node in subformulas(holds.core))
+        """Is it a formula about single runs, step by step?"""
         self._failed: dict[Formula, set[int]] = {}
-        self._stated: tuple[Cells, Callable[[int], Sequent]] | None = None
+        self._levels: tuple[tuple[int, ...], Levels, Levels] | None = None
+        self._stated: tuple[tuple[object, ...], Stated] | None = None
+        """What was found out last, and of which state: where a turn ends, the next one goes on with it."""
+
+    @property
+    def _state(self) -> tuple[int, ...]:
+        """By which it is seen whether anything is new."""
+        return (*self._graph.size, sum(map(len, self._failed.values())))
 
     def search(self, budget: Budget, most: int) -> Derivation | tuple[Point, Derivation] | None:
         """A derivation of the property; an initial state and one of the negation.
@@ -126,7 +108,10 @@ class CellSearch:
             self._asking.figures.cells = int(reached.sum())
             if reached.sum() > most:
                 return None
-            holds, fails = (graph.levels(side.core, self._failed) for side in self._sides)
+            if self._levels is None or self._levels[0] != self._state:
+                one, other_ = (graph.levels(side.core, self._failed) for side in self._sides)
+                self._levels = self._state, one, other_
+            _, holds, fails = self._levels
             cut: set[int] = set()
             if (holds[self._sides[0].core][first] > 0).all():
                 shown = self._derive(self._sides[0], holds, first, self.system, budget)
@@ -140,7 +125,7 @@ class CellSearch:
                 if not isinstance(other, set):
                     return start, other
                 cut |= other
-            if not graph.halve(sorted(cut) or self._open(holds, fails, reached)) and not cut:
+            if not graph.halve(sorted(cut) or self._open(holds, fails, first)) and not cut:
                 return None
             tries -= bool(cut)
         return None
@@ -175,27 +160,19 @@ class CellSearch:
         self, side: Side, levels: Levels, first: Ints, initial: System, budget: Budget
     ) -> Derivation | set[int]:
         """The derivation from the states of cells that are initial, or cells of which a claim is not known to hold."""
-        needed, leads = self._needed(side, levels, first)
-        cells = sorted(needed)
-        number = {cell: i for i, cell in enumerate(cells)}
         asking, graph = self._asking, self._graph
-        names = [asking.named(self._formula(cell)) for cell in cells]
-        parts = ahead(side.core)
-        rows = tuple(tuple(int(levels[p][c]) if p in needed[c] else 0 for p in parts) for c in cells)
-        steps = tuple(tuple(number[t] for t in sorted(leads[c]) if t in number) for c in cells)
-        begin = tuple(number[int(cell)] for cell in first)
-        assert side.rule is not None
-        line = side.rule((), INIT, side.text, tuple(names), rows, steps, begin)
-        if self._stated is None or self._stated[0] != line:  # else its claims are asked on
-            scope = Scope.of(self.system, {name: asking.sets[name] for name in names})
-            self._stated = line, cache(line.premises(scope))
+        key = self._state, side, first.tobytes()
+        if self._stated is None or self._stated[0] != key:
+            self._stated = key, self._state_of(side, levels, first)
+        line, needed, claim = self._stated[1]
+        cells, names = sorted(needed), line.sets
         proved: list[Derivation] = []
         failed: set[int] = set()
         share = _SMOOTH if self.system.smooth else 1
         for place in range(len(names) + 1):
             budget()
-            need = self._stated[1](place)
-            shown = asking.claim(need.start, need.formula, budget, initial, core=True, share=share)
+            need = claim(place)
+            shown = asking.claim(need.start, need.formula, budget, initial, core=True, share=share if place else 1)
             if shown is not None:
                 proved.append(shown)
                 continue
@@ -210,15 +187,34 @@ class CellSearch:
                 break
         return failed or Inferred(line, tuple(proved))
 
+    def _state_of(self, side: Side, levels: Levels, first: Ints) -> Stated:
+        """The line of the cells that are needed, what each is needed for, and what is to be claimed of each."""
+        needed, leads = self._needed(side, levels, first)
+        cells, asking = sorted(needed), self._asking
+        number = {cell: i for i, cell in enumerate(cells)}
+        names = [asking.named(self._formula(cell)) for cell in cells]
+        parts = ahead(side.core)
+        rows = tuple(tuple(int(levels[p][c]) if p in needed[c] else 0 for p in parts) for c in cells)
+        steps = tuple(tuple(number[t] for t in sorted(leads[c]) if t in number) for c in cells)
+        begin = tuple(number[int(cell)] for cell in first)
+        assert side.rule is not None
+        line = side.rule((), INIT, side.text, tuple(names), rows, steps, begin)
+        scope = Scope.of(self.system, {name: asking.sets[name] for name in names})
+        return line, needed, cache(line.premises(scope))
+
     def _formula(self, cell: int) -> Formula:
         sampler = self._graph.sampler
         return self._graph.cells[cell].formula(sampler.integers, sampler.reals)
 
     def _needed(self, side: Side, levels: Levels, first: Ints) -> tuple[dict[int, set[Formula]], dict[int, set[int]]]:
         """The cells whose levels of parts are needed, and where their steps are needed to lead to."""
+        if side is self._sides[0] and self._along:
+            return self._needed_along(side, first)
         needed: dict[int, set[Formula]] = {}
         leads: dict[int, set[int]] = {}
         waiting: list[tuple[int, Formula]] = []
+        every: dict[int, list[int]] = {}
+        """Where all steps of a cell lead."""
 
         def need(cell: int, formula: Formula) -> None:
             """That the formula has a level in the cell: that of enough of its parts."""
@@ -235,7 +231,13 @@ class CellSearch:
                         waiting.append((cell, formula))
 
         def step(cell: int, quantifier: Quantifier, states: NDArray[np.bool_], formula: Formula) -> None:
-            for target in self._graph.led(cell, quantifier, states):
+            if quantifier is not Quantifier.ALL:
+                led = self._graph.led(cell, quantifier, states)
+            elif (known := every.get(cell)) is None:
+                led = every[cell] = self._graph.led(cell, quantifier, states)
+            else:
+                led = known
+            for target in led:
                 leads[cell].add(target)
                 needed.setdefault(target, set())
                 need(target, formula)
@@ -272,34 +274,81 @@ class CellSearch:
             leads.setdefault(cell, set())
         return needed, leads
 
-    def _open(self, holds: Levels, fails: Levels, reached: Bools) -> list[int]:
-        """Cells to cut: those in which the innermost part is open that is so anywhere, and choices mostly."""
+    def _needed_along(self, side: Side, first: Ints) -> tuple[dict[int, set[Formula]], dict[int, set[int]]]:
+        """The same of a formula about single runs, step by step."""
+        graph, parts = self._graph, ahead(side.core)
+        needs = {part: np.zeros(len(graph.cells), bool) for part in parts}
+        begin = np.zeros(len(graph.cells), bool)
+        begin[first] = True
+        every, waiting = begin.copy(), [(side.core, begin)]
+        for part in [None, *reversed(parts)]:
+            if isinstance(part, AX):
+                waiting.append((part.operand, graph.after(needs[part])))
+                every |= waiting[-1][1]
+            while waiting:
+                node, cells = waiting.pop()
+                if isinstance(node, And):
+                    waiting += ((child, cells) for child in node.operands)
+                elif node in needs:
+                    needs[node] |= cells
+        needed: dict[int, set[Formula]] = {cell: set() for cell in np.flatnonzero(every).tolist()}
+        for part, cells in needs.items():
+            for cell in np.flatnonzero(cells).tolist():
+                needed[cell].add(part)
+        leads = graph.all_led()
+        return needed, {cell: leads.get(cell, set()) if parts_ else set() for cell, parts_ in needed.items()}
+
+    def _open(self, holds: Levels, fails: Levels, first: Ints) -> list[int]:
+        """Cells to cut: those in which the innermost part is open that is so where it is asked for, choices mostly.
+
+        Of a formula about single runs, those in which any part is; of AG p and the like, all in which it is.
+        """
+        needs, graph = self._asked(holds, fails, first), self._graph
+        bounded, single = self._along, len(ahead(self._sides[0].core)) == 1
+        cells: list[Bools] = []
         for part in ahead(self._sides[0].core):
-            other = fails.get(normal(dual(part)))
-            if other is None:
+            led = part.operand if isinstance(part, AX | EX) and bounded else part
+            other, ahead_ = (fails.get(self._duals[node]) for node in (part, led))
+            if other is None or ahead_ is None:
                 continue
-            left = reached & (holds[part] == 0) & (other == 0) & self._graph.present
+            left = needs[part] & (holds[part] == 0) & (other == 0) & graph.present
             if left.any():
-                mixed = left & self._graph.mixed(holds[part] > 0, other > 0)
-                return np.flatnonzero(mixed if mixed.any() else left).tolist()
-        return []
+                mixed = left & graph.mixed(holds[led] > 0, ahead_ > 0)
+                cells.append(mixed if mixed.any() and (bounded or not single) else left)
+                if not bounded:
+                    break
+        some = np.flatnonzero(np.logical_or.reduce(cells)) if cells else np.zeros(0, np.int64)
+        # a run of many steps goes astray at any of them: the coarsest cells are cut first
+        if (bounded or single) and len(some):
+            some = graph.largest(some)
+        return [int(cell) for cell in some]
 
+    def _asked(self, holds: Levels, fails: Levels, first: Ints) -> dict[Formula, Bools]:
+        """The cells in which each part that looks ahead is asked for, by the formula of the initial ones."""
+        graph, core = self._graph, self._sides[0].core
+        needs = {part: np.zeros(len(graph.cells), bool) for part in ahead(core)}
 
-def dual(node: Formula) -> Formula:
-    """The core form of the negation of a core formula."""
-    match node:
-        case Atom(comparison):
-            return Atom(comparison.negated)
-        case And(parts):
-            return disjunction(map(dual, parts))
-        case Or(parts):
-            return conjunction(map(dual, parts))
-        case AX(inner):
-            return EX(dual(inner))
-        case EX(inner):
-            return AX(dual(inner))
-        case CoBuchi(inner):
-            return Buchi(dual(inner))
-        case Fixpoint(least, quantifier, left, right):
-            return Fixpoint(not least, quantifier.dual, dual(left), dual(right))
-    return FALSE if isinstance(node, Top) else TRUE
+        def ask_for(formula: Formula, cells: Bools) -> None:
+            other = fails.get(self._duals[formula])
+            cells = cells if other is None else cells & (other == 0)
+            match formula:
+                case And(parts) | Or(parts):
+                    for part in parts:
+                        ask_for(part, cells)
+                case AX() | EX() | Fixpoint() | CoBuchi():
+                    needs[formula] |= cells
+
+        begin = np.zeros(len(graph.cells), bool)
+        begin[first] = True
+        ask_for(core, begin)
+        for part in reversed(list(needs)):
+            open_ = needs[part] & (holds[part] == 0)
+            if isinstance(part, AX | EX):
+                ask_for(part.operand, graph.after(open_))
+                continue
+            while (more := open_ | (graph.after(open_) & (holds[part] == 0))).sum() > open_.sum():
+                open_ = more
+            needs[part] |= open_
+            for side in part.children:
+                ask_for(side, needs[part])
+        return needs

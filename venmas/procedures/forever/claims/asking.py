@@ -11,7 +11,7 @@ from venmas.budget import Budget
 from venmas.checker.forever.rules import Both, Constant, Itself
 from venmas.checker.forever.sequents import HERE, INIT, Sequent, constants, existential
 from venmas.errors import FormulaError, ModelError, Reason
-from venmas.logic import TRUE, And, Atom, Bounded, Formula, parse, subformulas
+from venmas.logic import EX, TRUE, And, Atom, Bounded, Formula, fixpoints, parse, subformulas
 from venmas.logic.formula import replaced
 from venmas.logic.printing import to_text
 from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
@@ -19,12 +19,14 @@ from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedure import Run
 from venmas.procedures.forever.claims.contexts import Loosened, context, loosened
-from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred, in_rationals
+from venmas.procedures.forever.claims.proof import Claimed, Derivation, Inferred, in_enclosures, in_rationals
 from venmas.procedures.forever.claims.samples import Samples
 from venmas.question import Question, chosen_for, staying
 
 _LONG = 5
 """Steps from which on the proof that was found is to be written down, as none in rationals would be."""
+_ENCLOSED = 0.005
+"""Seconds in which enclosures show what one step leads to, or hardly ever do."""
 _OPEN = Unknown(Reason.OPEN, "")
 Decide = Callable[[Question, Budget], Answer]
 
@@ -106,7 +108,7 @@ class Asking:
         time of a question.
         """
         system = initial if start == INIT else self.system
-        if system.disturbances and isinstance(formula, And):  # noise is chosen for parts of it
+        if system.disturbances and isinstance(formula, And) and not _of_all_steps(formula):  # noise is chosen for parts
             parts = [self.claim(start, part, budget, initial, share=share) for part in formula.operands]
             shown = [part for part in parts if part is not None]
             if len(shown) < len(parts):
@@ -169,7 +171,7 @@ class Asking:
             if system.disturbances and existential(formula) and formula.depth:
                 return self._chosen(start, text, formula, budget, system)
             drawn, chosen = chosen_for(system, Bounded(formula))
-            question, answer = self._decided(drawn, formula, chosen, budget)
+            question, answer = self._decided(drawn, formula, chosen, budget, enclosed=True)
         except FormulaError as error:  # over noise, what it does not bring about alone
             self.left = self.left or str(error)
             return _OPEN
@@ -181,10 +183,17 @@ class Asking:
             return Claimed(start, text, ((question, answer),))
         return answer
 
-    def _decided(self, system: System, formula: Formula, chosen: Noise, budget: Budget) -> tuple[Question, Answer]:
+    def _decided(
+        self, system: System, formula: Formula, chosen: Noise, budget: Budget, enclosed: bool = False
+    ) -> tuple[Question, Answer]:
+        """enclosed: may its proof be of another kind than that of other parts of a claim?"""
         long = self._certified and (formula.horizon or 0) >= _LONG
         certified = long or bool(system.smooth)  # else the proof is found again, in rationals
         question = Question(system, Bounded(formula), self._semantics, certified=certified, inside=True, chosen=chosen)
+        if enclosed and formula.depth == 1 and not system.smooth:
+            answer = budget.spend(_ENCLOSED, lambda part: in_enclosures(question, part))
+            if isinstance(answer, Proved):
+                return question, answer
         if formula.depth <= 1 and not system.smooth:
             answer = budget.spend(self.seconds / 2, lambda part: in_rationals(question, part))
             if isinstance(answer, Proved) and not answer.leaving:
@@ -203,6 +212,11 @@ class Asking:
             if isinstance(answer, Proved) and not answer.leaving:
                 return Claimed(start, text, ((question, answer), (box[0], box[1])), choices)
         return answer
+
+
+def _of_all_steps(formula: Formula) -> bool:
+    """Is a formula about one step, and about all runs?"""
+    return formula.depth <= 1 and not any(isinstance(node, EX) for node in subformulas(fixpoints(formula)))
 
 
 def few_choices(system: System) -> Iterator[tuple[tuple[Fraction, ...], ...]]:

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
-from venmas.answer import BASES, Basis, IncompleteError, Proved, Written
+from venmas.answer import BASES, Answer, Basis, IncompleteError, Proved, Written
+from venmas.budget import Budget
 from venmas.checker.forever.cells import Cells
 from venmas.checker.forever.later import Resume
 from venmas.checker.forever.rules import Arrive, Bound, Cases, Chain, Close, Derived, Named, Recur, Replace, Stay
 from venmas.checker.format.numbers import write_number
 from venmas.checker.format.rule import End, Rule
 from venmas.logic import Formula
+from venmas.procedure import Run
 from venmas.procedures.exact.session import ExactSession
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.procedures.kinduction.proof import proved_part
 from venmas.question import Question
 
@@ -112,10 +115,28 @@ def _names(node: Derivation) -> list[str]:
 def proved_lines(question: Question, answer: Proved, tick: Callable[[], None]) -> tuple[str, list[Rule]]:
     """The kind and the lines of the proof of a bounded claim: the one that was found, else one in rationals."""
     if answer.proof is not None and answer.proof.kind in ("goals", "flowpipes"):
-        return answer.proof.kind, list(answer.proof.lines(question, tick))
+        try:
+            return answer.proof.kind, list(answer.proof.lines(question, tick))
+        except IncompleteError:
+            if question.system.smooth:
+                raise
     if question.system.smooth:
         raise IncompleteError(f"the procedure that decided a part writes no proof: {question.formula}"[:500])
     return "goals", proved_part(question, tick)[0]
+
+
+def in_enclosures(question: Question, tick: Budget) -> Proved | None:
+    """The answer that a question of few steps holds, with its proof by flowpipes; None without one."""
+    certified, run = replace(question, certified=True), Run()
+    if FLOWPIPES.accepts(certified, run) is not None:
+        return None
+    session = FLOWPIPES.start(certified, run)
+    answer: Answer | None = None
+    for _ in range(2):  # at first it looks at long questions alone
+        answer = session.advance(tick)
+        if isinstance(answer, Proved) and not answer.leaving:
+            return answer
+    return None
 
 
 def in_rationals(question: Question, tick: Callable[[], None]) -> Proved | None:
