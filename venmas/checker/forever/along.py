@@ -26,8 +26,8 @@ def along_runs(system: System, formula: Formula) -> Formula:
 
     Raises `FormulaError` for one that joins what is ahead otherwise, or speaks of some runs.
     """
-    if formula.depth > _MOST:
-        raise FormulaError(f"cells show bounded formulas of at most {_MOST} steps")
+    if not 1 <= formula.depth <= _MOST:  # that runs stay is said of one step at least
+        raise FormulaError(f"cells show bounded formulas of 1 to {_MOST} steps")
     steps: list[dict[Formula, None]] = [{} for _ in range(formula.depth + 1)]
     steps[0][fixpoints(formula)] = None
     for step, parts_ahead in enumerate(steps):
