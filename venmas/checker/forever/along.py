@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from venmas.errors import FormulaError
 from venmas.logic import AX, And, Atom, Bottom, Formula, Or, Top, conjunction, fixpoints, subformulas
-from venmas.logic.formula import Globally
 from venmas.model.system.system import System
 from venmas.question import staying
 
@@ -44,9 +43,8 @@ def along_runs(system: System, formula: Formula) -> Formula:
                 case _:
                     raise FormulaError("cells show bounded formulas that are conjunctions of what all runs have")
         steps[step] = present
-    box = staying(system, system.vocabulary.variables, 1)
-    assert isinstance(box, Globally)
-    made = conjunction([*steps[-1], *([box.operand] if len(steps) > 1 else [])])
+    (box,) = staying(system, system.vocabulary.variables, 1).children
+    made = conjunction([*steps[-1], *([box] if len(steps) > 1 else [])])
     for step in range(len(steps) - 2, -1, -1):
-        made = conjunction([*steps[step], *([box.operand] if step else []), AX(made)])
+        made = conjunction([*steps[step], *([box] if step else []), AX(made)])
     return made

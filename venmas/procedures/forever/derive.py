@@ -42,6 +42,7 @@ from venmas.logic import (
 from venmas.logic.formula import Window, replaced
 from venmas.logic.printing import to_text
 from venmas.model.system.system import System
+from venmas.procedures.forever.cells.search import FEW_REALS, dimension
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.contexts import context
 from venmas.procedures.forever.claims.proof import Derivation, Inferred
@@ -236,16 +237,23 @@ class Deriving:
         plain = whole and letter == "A" and not inner.start and left is TRUE
         if plain:
             yield from self._by_ladders(start, right, right)
+        rising = Rising(self.asking, self.initial) if plain and start == INIT else None
         for k in self._doubled(start if whole else "", windowed):
+            if rising is not None and k > _LONG:  # one question about one step first
+                yield from self._by_rising(rising, right)
+                rising = None
             within, end = windowed(k), inner.start + k
             opened = rules.Window((), start, around_it, letter, to_text(left), to_text(right), end, inner.start)
             for bounded, finish in self._within(start, replaced(formula, {inner: within}), around):
                 yield bounded, self._then(finish, opened)
-        if plain and start == INIT:
-            rising = Rising(self.asking, self.initial)
-            for bounded, finish in rising.all(right, self.budget):
-                self.told.append(("in the end", f"as {rising.said}"))
-                yield bounded, finish
+        if rising is not None:
+            yield from self._by_rising(rising, right)
+
+    def _by_rising(self, rising: Rising, right: Formula) -> Iterator[tuple[Formula, Finish]]:
+        """States from which a value rises until all runs come to what is asked for."""
+        for bounded, finish in rising.all(right, self.budget):
+            self.told.append(("in the end", f"as {rising.said}"))
+            yield bounded, finish
 
     def _by_ladders(
         self, start: str, last: Formula, right: Formula, lasting: Lasting | None = None
@@ -279,20 +287,34 @@ class Deriving:
                     yield one, kept
             return
         done: set[str] = set()
+        later: list[Set] = []
+        now = dimension(self.asking.system) > FEW_REALS  # else sets within b are soon found, which name fewer steps
         for one, states, tight in self._easy_first(always.operand):
             if one.name in done:
                 continue
             late, closing = self.asking.late, replace(one, name=self.asking.named(states), states=states)
-            shown: Derivation | Lasting | None = self._closing(closing, always.operand) if not tight else None
-            longer = in_the_end and states is one.states and self.asking.samples.runs is not None
-            if shown is None and longer and self.asking.late == late:
-                shown = self._ways.in_the_end(closing, always.operand)
+            shown: Derivation | Lasting | None = None
+            if not tight:
+                shown = self._closing(closing, always.operand)
+            if shown is None and in_the_end and states is one.states and self.asking.late == late:
+                if now:
+                    shown = self._lasting(closing, always.operand)
+                else:
+                    later.append(closing)
             if shown is None and tight:
                 shown = self._closing(closing, always.operand)
             if shown is not None:
                 done.add(one.name)
                 self._tell("for ever", closing)
                 yield closing, shown
+        for closing in later:
+            if (lasting := self._lasting(closing, always.operand)) is not None:
+                self._tell("for ever", closing)
+                yield closing, lasting
+
+    def _lasting(self, one: Set, holds: Formula) -> Lasting | None:
+        """That all states of a set satisfy AF AG b, where samples tell that one branch leads on."""
+        return None if self.asking.samples.runs is None else self._ways.in_the_end(one, holds)
 
     def _closing(self, one: Set, holds: Formula) -> Derivation | None:
         """That all states of a set satisfy AG b."""

@@ -19,6 +19,7 @@ from venmas.model.system.disturbances import drawn, ranges
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.model.witness.tree import Value, Witness
+from venmas.procedures.forever.cells.search import FEW_REALS, dimension
 from venmas.procedures.forever.claims.asking import Asking
 from venmas.procedures.forever.claims.stays import Point, point, stay
 from venmas.procedures.forever.claims.ways import Set
@@ -130,9 +131,14 @@ class Sets:
         if self._given is not None:
             yield self._named(self._given, 0, 1)
         seen: set[Formula] = set()
-        sampled = [one for one, _ in self._sampled(TRUE)]
-        others = chain(self._reached(), self._followed(), sampled[_FEW:], self._plain())
-        for one in chain(self._settled(), sampled[:_FEW], others):
+
+        def sampled(part: slice) -> Iterator[Set]:
+            yield from (one for one, _ in self._sampled(TRUE)[part])
+
+        first: list[Iterable[Set]] = [sampled(slice(_FEW)), self._settled()]
+        if dimension(self._asking.system) > FEW_REALS:  # boxes of few samples are hardly ever closed
+            first.reverse()
+        for one in chain(*first, self._reached(), self._followed(), sampled(slice(_FEW, None)), self._plain()):
             if one.states not in seen:
                 seen.add(one.states)
                 yield self._named(one.states, one.into, one.again)
