@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +22,7 @@ from venmas.checker.forever.sequents import Scope
 from venmas.checker.format.numbers import CheckError
 from venmas.errors import FormulaError
 from venmas.logic import fixpoints
+from venmas.model import where
 
 HALF = Fraction(1, 2)
 
@@ -110,6 +112,34 @@ def test_no_number_of_steps_is_told_of_runs(text: str) -> None:
     assert report.satisfied and report.proof is not None and report.proof["within"] is None
     told = " ".join(report.proof["texts"])
     assert "times as much" in told and "within" not in told and "from step" not in told, told
+
+
+def test_ways_that_were_not_shown_are_not_told() -> None:
+    """Steps into sets that samples suggest, of which enclosures show nothing."""
+    system = System("bent")
+    x = system.real("x", -200, 200)
+    system.branch("go", x=where(x >= 50, x / 2 + 50, 2 * x))
+    system.initial(x > 0, x <= 1)
+    report = verify(system, "AF AG x >= 60", timeout=60)
+    assert report.satisfied, report.message
+    told = dict(report.procedures[-1].figures)
+    assert "in the end" in told and "within" not in told, told
+
+
+def test_values_of_huge_ranges_and_many_variables() -> None:
+    """They are left out, in the time of a question."""
+    system = System("huge")
+    x, y = system.real("x", -9e99, 9e99), system.real("y", -9e99, 9e99)
+    system.branch("go", x=y + Fraction(1, 8), y=x)
+    system.initial(x >= -1, x <= 1, y >= -1, y <= 1)
+    assert not verify(system, "AF x + y >= 60", timeout=3).violated
+    many = System("many")
+    x = many.reals("x", 60, -50, 50)
+    many.branch("go", {x[i]: x[(i + 1) % 60] + Fraction(1, 50) for i in range(60)})
+    many.initial(*(c for i in range(60) for c in (x[i] >= 0, x[i] <= 1)))
+    begun = time.monotonic()
+    assert not verify(many, "AF x[1] >= 40", timeout=4).violated
+    assert time.monotonic() - begun < 8
 
 
 def test_what_does_not_rise_is_not_proved() -> None:

@@ -16,7 +16,10 @@ from venmas.checker.forever.rules import By, Derived, Name, into
 from venmas.checker.forever.sequents import Scope, Sequent
 from venmas.checker.format.fields import Count
 from venmas.checker.format.rule import rule
+from venmas.errors import FormulaError
 from venmas.logic import Finally, Globally, Quantifier
+
+_MOST = 100_000
 
 
 @rule("later")
@@ -54,6 +57,8 @@ class Resume(Derived):
         holds = scope.read(self.holds)
         later = Globally(Quantifier.ALL, 0, None, into(self.steps, holds))
         needs = [Sequent.of(self.start, into(self.into, scope.states(self.set))), Sequent.of(self.set, later)]
+        if self.into + self.steps > _MOST:
+            raise FormulaError(f"a formula is resumed after at most {_MOST} steps")
         if self.into + self.steps:
             before = Globally(Quantifier.ALL, 0, self.into + self.steps - 1, holds)
             needs.append(Sequent.of(self.start, before))

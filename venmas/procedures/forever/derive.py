@@ -8,10 +8,12 @@
         EG b:                a set S in which a run can stay, and to which one leads                      (stay)
         else                 the innermost part g without a bound
             Q(b U c):        f with Q(b U^k c) in its place, k = 1, 2, 4, ..                              (window)
+            AF c:            ways into c, or a value that rises until then          (arrive, rises; `claims`)
+            AF AG b, AG b:   b some steps after runs are in S                       (later, resume; `claims`)
             AG b, EG b:      f with a set S in its place, S |- g                                          (replace)
 
-Above, b and c are bounded; parts of them that are not are replaced first. A window is at once the only approximation of
-a least fixpoint that is tried, which makes the result uniform: one k for all states.
+Above, b and c are bounded; parts of them that are not are replaced first. All but a value that rises make the result
+uniform: one number of steps for all states.
 """
 
 from __future__ import annotations
@@ -251,9 +253,10 @@ class Deriving:
 
     def _by_rising(self, rising: Rising, right: Formula) -> Iterator[tuple[Formula, Finish]]:
         """States from which a value rises until all runs come to what is asked for."""
-        for bounded, finish in rising.all(right, self.budget):
-            self.told.append(("in the end", f"as {rising.said}"))
-            yield bounded, finish
+        risen = rising.find(right, self.budget)
+        if risen is not None:
+            covered, said, finish = risen
+            yield covered, self._telling("in the end", f"as {said}", finish)
 
     def _by_ladders(
         self, start: str, last: Formula, right: Formula, lasting: Lasting | None = None
@@ -262,9 +265,18 @@ class Deriving:
         for name, entry, climbed, steps in self._ways.into(last, right, lasting):
             lead = into(entry, self.asking.sets[name])
             if not self.asking.refuted(start, Sequent.of(start, lead).formula, self.initial):
-                self.told.append(("within", f"{entry + steps} steps"))
                 rule = rules.Arrive((), start, name, to_text(right), entry)
-                yield lead, lambda shown: Inferred(rule, (shown, climbed))  # noqa: B023
+                arrived = self._then(lambda shown: shown, rule, climbed)
+                yield lead, self._telling("within", f"{entry + steps} steps", arrived)
+
+    def _telling(self, how: str, what: str, finish: Finish) -> Finish:
+        """Parts that finish, and what is told then."""
+
+        def finished(known: Derivation) -> Derivation:
+            self.told.append((how, what))
+            return finish(known)
+
+        return finished
 
     def _then(self, finish: Finish, rule: Derived, *others: Derivation) -> Finish:
         """Parts that finish, and then a rule."""

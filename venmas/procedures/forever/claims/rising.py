@@ -52,34 +52,38 @@ class Rising:
 
     def __init__(self, asking: Asking, initial: System) -> None:
         self._asking, self._initial = asking, initial
-        self.said = ""
-        """The rise that was shown last, in words."""
 
-    def all(self, holds: Formula, budget: Budget) -> Iterator[tuple[Formula, Callable[[Derivation], Derivation]]]:
-        """States that hold the initial ones, with how all runs come to what holds once that is shown."""
-        system, text = self._asking.system, to_text(holds)
-        # enclosures of a set do not tell what a value was
-        if system.smooth or BEFORE in system.vocabulary.names or BEFORE in system.vocabulary.others:
-            return
+    def find(self, holds: Formula, budget: Budget) -> tuple[Formula, str, Callable[[Derivation], Derivation]] | None:
+        """States that hold the initial ones, a rise in words, and how all runs come to what holds once they do."""
+        asking, system, text = self._asking, self._asking.system, to_text(holds)
+        if system.smooth:  # enclosures of a set do not tell what a value was
+            return None
+        if BEFORE in system.vocabulary.names or BEFORE in system.vocabulary.others:
+            asking.left = asking.left or f"a name of the system is {BEFORE!r}, which values that rise use: take another"
+            return None
         try:
-            kept, steps = self._kept(nnf(holds))
-        except ModelError:  # a set that has no states, or too many parts
-            return
-        if steps is None or not len(steps[0]):
-            return
-        target, states = self._asking.named(holds), self._asking.named(conjunction([kept, nnf(Not(holds))]))
-        for rise in self._rises(nnf(holds), *steps):
-            shown = self._shown(states, rise, holds, text, budget)
-            if shown is not None:
-                self.said, derived = shown[0].said, shown[1]
-                window = rules.Window((), target, "here", "A", "true", text, 0)
-                now = Inferred(window, (Inferred(rules.Itself((), target), ()),))
-                rule = rules.Cases((), INIT, (states, target), f"AF ({text})")
-                covered = disjunction([self._asking.sets[states], self._asking.sets[target]])
-                yield covered, lambda lead: Inferred(rule, (derived, now, lead))  # noqa: B023
-                return
+            kept = budget.spend(asking.seconds, lambda part: self._kept(nnf(holds), part))
+            if kept is None:
+                return None
+            states = asking.named(conjunction([kept[0], nnf(Not(holds))]))
+            for rise in self._rises(nnf(holds), *kept[1:]):
+                shown = self._shown(states, rise, holds, text, budget)
+                if shown is not None:
+                    return self._covered(states, asking.named(holds), text, *shown)
+        except ModelError:  # a set that has no states, or too many parts; a value of too large a range
+            return None
+        return None
 
-    def _kept(self, holds: Formula) -> tuple[Formula, tuple[Floats, Floats] | None]:
+    def _covered(
+        self, states: str, target: str, text: str, rule: Rises, risen: Derivation
+    ) -> tuple[Formula, str, Callable[[Derivation], Derivation]]:
+        window = rules.Window((), target, "here", "A", "true", text, 0)
+        now = Inferred(window, (Inferred(rules.Itself((), target), ()),))
+        cases = rules.Cases((), INIT, (states, target), f"AF ({text})")
+        covered = disjunction([self._asking.sets[states], self._asking.sets[target]])
+        return covered, rule.said, lambda lead: Inferred(cases, (risen, now, lead))
+
+    def _kept(self, holds: Formula, budget: Budget) -> tuple[Formula, Floats, Floats] | None:
         """The comparisons of the initial states that sampled steps keep, and these steps: states and successors."""
         system, (region, *others) = self._asking.system, self._initial.regions
         atoms = [] if others else [Atom(comparison) for comparison in region]
@@ -88,18 +92,19 @@ class Rising:
         while True:
             kept = conjunction(atoms)
             around = drawn(system.starting(conjunction([kept, nnf(Not(holds))])), 1)
-            each = _POINTS // len(around.regions) + 1
-            points = [p for part in around.regions for p in sample(around, part, rng, each)]
-            if not points:
-                return kept, None
-            rows = np.array([[float(point[n]) for n in names] for point in points])
+            points: list[dict[str, Fraction]] = []
+            for part in around.regions:
+                for _ in range(_POINTS // len(around.regions) + 1):
+                    budget()
+                    points += sample(around, part, rng, 1)
+            rows = np.array([[float(point[n]) for n in names] for point in points]).reshape(-1, len(names))
             before, after, _ = runs.steps(rows)
-            if not len(before):
-                return kept, None
             open_ = ~runs.holds(holds, after)
+            if not open_.any():
+                return None
             lost = [atom for atom in atoms if not runs.holds(nnf(atom), after)[open_].all()]
             if not lost:
-                return kept, (before[open_], after[open_])
+                return kept, before[open_], after[open_]
             atoms = [atom for atom in atoms if atom not in lost]
 
     def _rises(self, holds: Formula, before: Floats, after: Floats) -> Iterator[Rise]:
@@ -146,7 +151,7 @@ def _fitted(names: list[str], before: Floats, after: Floats) -> LinearExpr:
     """The value of few digits that comes nearest to rising by one number in all steps, by least squares."""
     scale = np.maximum(np.ptp(before, 0), 1e-9)
     weights = np.linalg.lstsq((after - before) / scale, np.ones(len(before)), rcond=None)[0] / scale
-    weights = weights / max(float(np.abs(weights).max()), 1e-9)
+    weights = weights / max(float(np.abs(weights).max()), 1e-300)
     return LinearExpr.of(
         {n: Fraction(round(float(w), 3)).limit_denominator(1000) for n, w in zip(names, weights, strict=True)}
     )
