@@ -35,7 +35,7 @@ class Turn:
     time so far. after: seconds before which it has no share. left: part of the time that is left, for the main one, and
     for others where there is none. pause: seconds at a time, for a main one that makes no steps of its own. again: what
     it proves has to be found again where it is to be written down, so that it is left out then. begun: only what an
-    earlier stage has begun and not ended goes on.
+    earlier stage has begun and not ended goes on. smooth: only where the system is.
     """
 
     procedure: str

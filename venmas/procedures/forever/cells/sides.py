@@ -61,19 +61,22 @@ def sides(formula: Formula, negation: Formula | None = None) -> tuple[Side, Side
 
 def duals(core: Formula) -> dict[Formula, Formula]:
     """The normal forms of the negations of all parts of a core formula."""
-    raw: dict[Formula, Formula] = {}
-    for node in subformulas(core):
-        raw[node] = _dual(node, raw)
+    raw = _raw(core)
     known = normals(raw[core])
     return {node: known.get(other, other) for node, other in raw.items()}
 
 
 def dual(core: Formula) -> Formula:
     """The core form of the negation of a core formula."""
+    return _raw(core)[core]
+
+
+def _raw(core: Formula) -> dict[Formula, Formula]:
+    """The negations of all parts, as they come."""
     raw: dict[Formula, Formula] = {}
     for node in subformulas(core):
         raw[node] = _dual(node, raw)
-    return raw[core]
+    return raw
 
 
 def _dual(node: Formula, known: Mapping[Formula, Formula]) -> Formula:
