@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 from pathlib import Path
@@ -9,6 +10,13 @@ ROOT = Path(__file__).resolve().parents[1]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # started in the background of a shell: the tests of Ctrl-C need programs that hear it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_heap() -> None:
+    """Garbage collections of a module of tests leave out what was loaded before: walking over it takes a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

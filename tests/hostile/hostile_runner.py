@@ -1,6 +1,7 @@
 """Running the command line on hostile input, with limits that hold."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ class Runner:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env={**os.environ, "PYTHONPATH": str(zygote.parents[2])},
         )
 
     def run(self, args: list[str], folder: Path, seconds: float = SECONDS, megabytes: int = MEGABYTES) -> Result:

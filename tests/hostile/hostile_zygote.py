@@ -12,12 +12,12 @@ import resource
 import signal
 import sys
 import time
-from pathlib import Path
 
 import h5py  # noqa: F401
 import highspy  # noqa: F401
 import onnx  # noqa: F401
 
+from tests.clock import waited
 from venmas.cli.main import main
 
 
@@ -45,14 +45,6 @@ def child(args: list[str], folder: str, megabytes: int) -> None:
         except (OSError, ValueError):
             status = 120  # as the interpreter does
         os._exit(status)
-
-
-def waited(pid: int) -> float:
-    """Seconds for which a process was ready and had no processor, as others wanted them."""
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    except OSError:  # not on Linux, or the process has ended
-        return 0.0
 
 
 def run(args: list[str], folder: str, seconds: float, megabytes: int) -> dict[str, object]:
