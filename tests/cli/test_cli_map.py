@@ -21,6 +21,7 @@ from venmas.cli.main import main
 from venmas.engine.map.tree import digest_of
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs" / "map.schema.json").read_text()))
+CHECKED = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs" / "check.schema.json").read_text()))
 GRID = '''
 """Right or down, whatever the environment likes."""
 from venmas.model import Parameter, System
@@ -174,3 +175,34 @@ def test_ctrl_c_keeps_the_map(folder, workers):
     form = json.loads((folder / "m.json").read_text())
     SCHEMA.validate(form)
     assert form["reason"] == "interrupted" and len(form["cells"]) > 10
+
+
+def test_a_certified_map_is_checked(capsys, folder):
+    assert run(capsys, *MAP, "--certify", "-q")[0] == 0
+    assert SCHEMA.is_valid(json.loads(Path("m.json").read_text()))
+    status, out, _ = run(capsys, "check", "m.json", "--scenario", "grid.py", "--json", "c.json", "-q")
+    assert (status, out) == (0, "proved\n")
+    CHECKED.validate(json.loads(Path("c.json").read_text()))
+    status, out, err = run(capsys, "check", "m.json")
+    assert status == 2 and "which is code: if you trust it, give it with --scenario" in err
+    status, out, err = run(capsys, "check", "m.json", "--scenario", "grid.py", "--set", "most=12")
+    assert status == 30 and "another formula" in err
+    status, _, err = run(capsys, "check", "m.json", "--scenario", "grid.py", "--btor2", "n.btor2")
+    assert status == 2 and "--btor2" in err
+
+
+def test_a_map_with_boxes_that_are_not_certified(capsys, folder):
+    assert run(capsys, *MAP, "-q")[0] == 0
+    status, out, _ = run(capsys, "check", "m.json", "--scenario", "grid.py", "--json", "c.json")
+    form = json.loads(Path("c.json").read_text())
+    CHECKED.validate(form)
+    assert status == 20 and form["reason"] == "open" and "decided boxes have no certificate" in out
+
+
+def test_certificates_need_a_place(capsys, folder):
+    status, _, err = run(capsys, "map", "--scenario", "grid.py", "-f", "safe", "--certify")
+    assert status == 2 and "--output" in err
+    (folder / "m.proofs").mkdir()
+    (folder / "m.proofs" / "0.gz").write_bytes(b"")
+    status, _, err = run(capsys, *MAP, "--certify")
+    assert status == 2 and "holds files" in err

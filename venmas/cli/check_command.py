@@ -37,14 +37,17 @@ def command(
 ) -> int:
     """Check a certificate line by line, in exact rationals.
 
-    CERTIFICATE is one of `venmas verify --certificate`, or an archive that holds one (`venmas archive`). The system is
-    rebuilt from the certificate and must be the one that the scenario describes now. A certificate names bundled
-    scenarios only; a scenario of your own, or other networks, are given with --scenario (and --set) and --networks. A
-    certificate about a design holds its netlist; --btor2 names the netlist that it must be about.
+    CERTIFICATE is one of `venmas verify --certificate`, an archive that holds one (`venmas archive`), or a map of
+    `venmas map --certify`, whose boxes are all checked. The system is rebuilt from the certificate and must be the one
+    that the scenario describes now. A certificate names bundled scenarios only; a scenario of your own, or other
+    networks, are given with --scenario (and --set) and --networks. A certificate about a design holds its netlist;
+    --btor2 names the netlist that it must be about.
 
-    Exit status: 0 when the certificate proves its claim, 30 when it is refused, 20 when a limit is reached first or the
-    certificate rests on answers of a solver, 2 when the certificate, or the system that it is about, cannot be read.
+    Exit status: 0 when the certificate proves its claim, 30 when it is refused, 20 when a limit is reached first, the
+    certificate rests on answers of a solver, or decided boxes of a map have none, 2 when the certificate, or the system
+    that it is about, cannot be read.
     """
+    from venmas.cli.checked_map import checked_map, is_map
     from venmas.cli.checking import Told, checked
 
     check_writable(json_path, "--json")
@@ -62,7 +65,8 @@ def command(
                     if not quiet:
                         status.update(f"checking line {line}")
 
-            lines = checked(path, Told(scenario, settings, networks, btor2, json_path), found, tick)
+            check = checked_map if is_map(path) else checked
+            lines = check(path, Told(scenario, settings, networks, btor2, json_path), found, tick)
     except LimitError as stop:
         found.unknown(stop.reason, str(stop))
         lines = []

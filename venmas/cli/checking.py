@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -114,22 +114,13 @@ def _text(netlist: str) -> str:
 def _system(path: str, packed: Packed | None, told: Told, found: Found, header: Header, lines: Lines) -> list[str]:
     """Check a certificate about the system that the scenario describes now."""
     from venmas.checker.file import check_claim
-    from venmas.model.canonical.canonical import system_digest
-    from venmas.model.scenario.source import source_of
 
     if packed is not None:
         told = replace(told, networks=packed.networks_for(told.scenario, told.networks, header.origin or None))
-    loaded = loaded_for(path if packed is None else "the archive", header, told.scenario, told.settings, told.networks)
+    where = path if packed is None else "the archive"
+    loaded = loaded_for(where, header.origin, header.parameters, told.scenario, told.settings, told.networks)
     check_kept({"--json": told.json}, loaded.files)
-    source, weights = source_of(loaded.system), loaded.folder.digests
-    digest = system_digest(loaded.system)
-    found.subject = {
-        "scenario": Path(loaded.name).name,
-        "parameters": dict(loaded.parameters),
-        "system": digest,
-        "networks": weights,
-        "files": dict(source.files) if source else {},
-    }
+    found.subject, digest = subject_of(loaded)
     if packed is not None:
         _check_same(packed, told, digest)
         agree(packed.result, header, loaded.system, found.sha256)
@@ -140,7 +131,7 @@ def _system(path: str, packed: Packed | None, told: Told, found: Found, header: 
     single = ", networks in float32" if header.claim.semantics == "float32" else ""
     said = [header.claim.formula, f"{_where(header.claim)} of {scenario}{single}, system {digest[:16]}"]
     if theirs:
-        said += [f"{name}: sha256 of its weights {weight}" for name, weight in weights.items()]
+        said += [f"{name}: sha256 of its weights {weight}" for name, weight in loaded.folder.digests.items()]
     return [*said, str(done)]
 
 
@@ -153,16 +144,37 @@ def _where(claim: Claim) -> str:
     return f"on all runs{again}{stays} from initial states"
 
 
+def subject_of(loaded: Loaded) -> tuple[Mapping[str, object], str]:
+    """Subject of a claim as results of checks tell it, and the digest of the system."""
+    from venmas.model.canonical.canonical import system_digest
+    from venmas.model.scenario.source import source_of
+
+    source, digest = source_of(loaded.system), system_digest(loaded.system)
+    subject: dict[str, object] = {
+        "scenario": Path(loaded.name).name,
+        "parameters": dict(loaded.parameters),
+        "system": digest,
+        "networks": loaded.folder.digests,
+        "files": dict(source.files) if source else {},
+    }
+    return subject, digest
+
+
 def loaded_for(
-    path: str, header: Header, scenario: str | None, settings: Sequence[str], networks: str | None
+    path: str,
+    origin: object,
+    parameters: object,
+    scenario: str | None,
+    settings: Sequence[str],
+    networks: str | None,
 ) -> Loaded:
-    """The system that a certificate is about: of the scenario that it names, where options name none."""
+    """The system that a certificate or map is about: of the scenario that it names, where options name none."""
     named, values = scenario, {}
     if named is None:
-        if problem := named_elsewhere(header.origin, networks):
+        if problem := named_elsewhere(origin, networks):
             raise UsageError(f"{path} {problem}")
-        assert isinstance(header.origin, dict)  # it names a scenario
-        named, values = str(header.origin["scenario"]), stored_parameters(path, {"parameters": header.parameters})
+        assert isinstance(origin, dict)  # it names a scenario
+        named, values = str(origin["scenario"]), stored_parameters(path, {"parameters": parameters})
     return load(named, {**values, **read_settings(settings)}, networks)
 
 

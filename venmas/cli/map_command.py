@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -66,6 +67,12 @@ log = logging.getLogger(__name__)
 @click.option(
     "-o", "--output", metavar="FILE.json", help="Keep the map there, also unfinished; `venmas monitor` reads it."
 )
+@click.option(
+    "--certify",
+    is_flag=True,
+    help="Write a certificate of each decided box into a folder beside --output, NAME.proofs; `venmas check` takes the "
+    "map.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the map in --output, if there is one.")
 @click.option("--plot", "plot_path", metavar="FILE", help="Draw the boxes: a .svg, .png or .pdf file.")
 @click.option(
@@ -83,6 +90,7 @@ def command(
     min_width: float,
     workers: int,
     output: str | None,
+    certify: bool,
     resume: bool,
     plot_path: str | None,
     plane: str | None,
@@ -103,6 +111,8 @@ def command(
         refuse("picture", "there is none", "add --plot FILE")
     if resume and output is None:
         raise UsageError("--resume goes on with the map in a file: name it with --output FILE.json")
+    if certify and output is None:
+        raise UsageError("--certify writes certificates beside the map: name its file with --output FILE.json")
     if output == STDOUT:
         raise UsageError("--output takes a file, in which the map is kept while the work goes on: name one")
     kind, axes = picture_kind(plot_path, "--plot") if plot_path else "", read_plane(plane)
@@ -115,6 +125,7 @@ def command(
         text = read_formula_text(formula or loaded.formula, loaded.system)
     check_kept(outputs, [*loaded.files, *formula_file(formula)])
     before = _stored(output, resume)
+    certificates = _certificates(output, resume) if output and certify else None
     if kind:
         from venmas.engine.map.start import axes_of
         from venmas.report.plot.map import check_plane
@@ -139,6 +150,7 @@ def command(
             workers=workers,
             resume=before,
             keep=keep,
+            certificates=certificates,
             progress=line.update,
         )
     failed = store_json(output, shown.to_json(), "--output")
@@ -164,3 +176,19 @@ def _stored(output: str | None, resume: bool) -> StateMap | None:
         return read_map(read_input(output, MAX_BYTES), output)
     except OSError as error:
         raise UsageError(f"--output: cannot read {output!r}: {error.strerror or error}") from error
+
+
+def _certificates(output: str, resume: bool) -> Path:
+    """The folder of certificates, made where it is not there. Raises `UsageError` where files of another map are."""
+    from venmas.cli.checked_map import folder_of
+
+    folder = folder_of(output)
+    try:
+        folder.mkdir(exist_ok=True)
+        if not resume and any(folder.iterdir()):
+            raise UsageError(
+                f"--certify writes into {str(folder)!r}, which holds files: move them, or name a new --output"
+            )
+    except OSError as error:
+        raise UsageError(f"--certify: cannot use {str(folder)!r}: {error.strerror or error}") from error
+    return folder

@@ -68,7 +68,7 @@ def command(
             header, _ = read_certificate(earlier)
             if header.netlist is not None:
                 raise UsageError(f"{path} is about a design, which has no networks: `venmas check` checks it")
-            loaded = loaded_for(path, header, scenario, settings, networks)
+            loaded = loaded_for(path, header.origin, header.parameters, scenario, settings, networks)
         check_kept(written, [("the earlier proof", path), *loaded.files])
         formula = str(inside.result.get("formula") or header.claim.formula)
         if loaded.system.quantities and inside.certificate is None:

@@ -71,7 +71,7 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(("picture",), "--plane"),
     "map": _COMMON
     | _SCENARIO
-    | _options(_ALWAYS, "--formula --timeout --memory --min-width --workers --output --resume --plot --quiet")
+    | _options(_ALWAYS, "--formula --timeout --memory --min-width --workers --output --certify --resume --plot --quiet")
     | _options(("picture",), "--plane"),
     "monitor": _COMMON | _options(_ALWAYS, "--output --name"),
     "simulate": _COMMON | _SCENARIO | _options(_ALWAYS, "--steps --seed --branch --branches --initial --runs --json"),

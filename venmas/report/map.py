@@ -47,6 +47,9 @@ def notes(shown: StateMap) -> list[str]:
     by = Counter(f"{cell.by} ({cell.basis})" for cell, _ in shown.leaves() if cell.status != "open")
     if by:
         lines.append("Decided by " + ", ".join(f"{name}: {count}" for name, count in by.most_common()) + ".")
+    decided, proofs, share = shown.certified()
+    if proofs:
+        lines.append(f"{proofs} of {decided} decided boxes have a certificate, {percent(share)} of the volume.")
     mixed = sum(cell.mixed for cell, _ in shown.leaves())
     if mixed:
         lines.append(f"{mixed} open boxes have states of both kinds: a finer map cuts them.")

@@ -6,15 +6,16 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from time import monotonic, sleep
 
 from venmas.budget import Budget, BudgetError, Progress
+from venmas.engine.map.start import starting_in
 from venmas.engine.map.tree import Axis, Point, Sides, Status, cut_of, holds_in
 from venmas.engine.report import Report, Verdict
 from venmas.engine.verify import verify
 from venmas.errors import FormulaError, InputError, Reason, UsageError
 from venmas.logic import Formula
-from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.system.system import System
 from venmas.solvers.milp.outcome import Unknown
 from venmas.solvers.workers.mapper import Done, Job, MemoryLimitError
@@ -31,14 +32,15 @@ _PAUSE = 0.01
 class Decided:
     """The outcome of a cell: its status, or states of it that satisfy the formula and violate it, where they are known.
 
-    full: was all of its time there? late: did a question run out of time? note: why the negation is not decided.
-    reason, message: of a question that was stopped by Ctrl-C or for want of memory. fault: what is wrong with the
-    model or the formula.
+    certificate: sha256 of the one that was written. full: was all of its time there? late: did a question run out of
+    time? note: why the negation is not decided. reason, message: of a question that was stopped by Ctrl-C or for want
+    of memory. fault: what is wrong with the model or the formula.
     """
 
     status: Status = "open"
     by: str = ""
     basis: str = ""
+    certificate: str = ""
     holds: Point | None = None
     breaks: Point | None = None
     full: bool = True
@@ -59,6 +61,7 @@ class CellWork:
     """A cell of the map of `system`. negation: None where it is not decided. holds, breaks: states that are known.
 
     seconds: for each question. memory: MB of this process. tick: called a few times a second, in this process only.
+    certificate: the file that a certificate is written to.
     """
 
     system: System
@@ -71,6 +74,7 @@ class CellWork:
     seconds: float
     memory: int | None = None
     tick: Callable[[Progress], None] | None = None
+    certificate: Path | None = None
 
     def run(self, time_limit: float | None) -> Decided:
         """Decide it; time_limit: seconds for the whole, None for none."""
@@ -104,7 +108,7 @@ class CellWork:
     def _ask(self, made: Decided, end: float, formula: Formula, status: Status) -> None:
         """Ask whether all of the cell is so."""
         try:
-            report = self._verify(made, self.box, formula, end)
+            report = self._verify(made, self.box, formula, end, self.certificate)
         except (FormulaError, UsageError) as error:
             if status == "proved":
                 raise
@@ -112,18 +116,29 @@ class CellWork:
             return
         if report.verdict is Verdict.SATISFIED:
             made.status, made.by, made.basis = status, report.decided_by, report.basis
+            made.certificate = report.certificate.sha256 if report.certificate else ""
         elif report.verdict is Verdict.VIOLATED and status == "proved":
             made.breaks = self._state(report)
         elif report.verdict is Verdict.VIOLATED:
             made.holds = self._state(report)
 
-    def _verify(self, made: Decided, box: Sides, formula: Formula, end: float) -> Report:
+    def _verify(
+        self, made: Decided, box: Sides, formula: Formula, end: float, certificate: Path | None = None
+    ) -> Report:
         """One question. Raises what `verify` raises, and `_StopError`."""
         left = end - monotonic()
         if left <= 0:
             raise _StopError
         limit, part = min(self.seconds, left), starting_in(self.system, self.axes, box)
-        report = verify(part, formula, timeout=limit, memory=self.memory, progress=self.tick, partial=False)
+        report = verify(
+            part,
+            formula,
+            timeout=limit,
+            memory=self.memory,
+            progress=self.tick,
+            certificate=certificate,
+            partial=False,
+        )
         made.questions += 1
         if report.reason in (Reason.INTERRUPTED, Reason.MEMORY):
             made.reason, made.message = report.reason, report.message
@@ -193,17 +208,3 @@ def _outcome(done: Done) -> Decided:
     if outcome.reason is Reason.FAILURE:
         log.warning("a box could not be decided: %s", outcome.message)
     return Decided(holds=work.holds, breaks=work.breaks, full=outcome.reason is not Reason.TIME)
-
-
-def starting_in(system: System, axes: tuple[Axis, ...], box: Sides) -> System:
-    """The system whose initial states are those of a part of the box."""
-    rows = list(system.regions[0])
-    for axis, (low, high) in zip(axes, box, strict=True):
-        if axis.wide:
-            value = LinearExpr.variable(axis.name)
-            if low == high:
-                rows.append(Comparison(value - LinearExpr((), low), Relation.EQ))
-                continue
-            rows.append(Comparison(value - LinearExpr((), low), Relation.GE))
-            rows.append(Comparison(value - LinearExpr((), high), Relation.LE))
-    return system.with_regions([tuple(rows)])

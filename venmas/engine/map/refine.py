@@ -4,13 +4,14 @@
         open cells wait in a queue, the largest first; for each
             a state of it is decided, unless one is known: it says which of the two can be true of all
             all of it satisfy the formula -> proved; all of it satisfy its negation -> violated everywhere
-            a state of the other kind, or time over -> halved along its widest side, unless it is as fine as that
+            a state of the other kind, time over, or a certificate owed -> halved along its widest side, unless it is
+                as fine as that
             (sizes of cells at which most questions run out of time are halved without a question)
     until nothing is open, or nothing can be cut or gain by more time
 
 Every question goes to `venmas.verify`, about the same system with fewer initial states, so that *proved* and *violated*
-rest on what its verdicts rest on. What is done depends on the map alone, so that a map that is gone on with becomes the
-one that would have been made at once, as far as time limits decide alike.
+rest on what its verdicts rest on. What is done depends on the map (and on whether certificates are wanted) alone, so
+that a map that is gone on with becomes the one that would have been made at once, as far as time limits decide alike.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
+from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
 
@@ -34,6 +36,7 @@ from venmas.engine.map.tree import (
     Point,
     Sides,
     StateMap,
+    certificate_name,
     cut_of,
     halves,
     holds_in,
@@ -77,6 +80,7 @@ def map_states(
     workers: int = 1,
     resume: StateMap | None = None,
     keep: Keep | None = None,
+    certificates: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> StateMap:
     """Map of the initial states of `system`: proved, violated and open boxes for a formula of CTL.
@@ -84,7 +88,8 @@ def map_states(
     formula: text, the name of a property, or a formula. timeout: seconds, None for no limit. memory: MB of all
     processes. min_width: part of each side of the initial box below which nothing is cut. questions: stop once so many
     were asked. workers: processes that decide cells. resume: a map of the same system and formula, which is gone on
-    with (and changed). keep: called with the unfinished map every ten seconds or so. progress: called a few times a
+    with (and changed). keep: called with the unfinished map every ten seconds or so. certificates: folder in which each
+    decided cell gets one of the system that starts in it (`tree.certificate_name`). progress: called a few times a
     second; its `share` is the part of the volume that is decided.
 
     A limit, or Ctrl-C, leaves the map as it is by then, with its reason. Raises `UsageError` for initial states that
@@ -99,6 +104,7 @@ def map_states(
     system.validate()
     system.check_nesting()
     work = _Work(system, formula, Budget(timeout, memory, progress), min_width, questions, resume, keep, workers)
+    work.certificates = None if certificates is None else Path(certificates)
     try:
         work.run()
     except BudgetError as stop:
@@ -145,6 +151,9 @@ class _Round:
 
 class _Work:
     """One stretch of work at a map."""
+
+    certificates: Path | None = None
+    """Folder of certificates, where they are wanted."""
 
     def __init__(
         self,
@@ -198,7 +207,7 @@ class _Work:
         heapify(work.waiting)
         for number, outcome in self.workers.answers(self._jobs(work)):
             item = work.pending.pop(number)
-            self._take(item[2], outcome, work)
+            self._take(item, outcome, work)
             work.sizes[len(item[1])].note(item[2].status != "open" or item[2].mixed)
             self._divide(item, work)
         return work.more
@@ -220,24 +229,28 @@ class _Work:
                     raise BudgetError(self.budget, Reason.OPEN, f"{self.map.questions} questions were asked")
                 self.number += 1
                 work.pending[self.number] = item
-                yield Job(self.number, self._cell_work(cell, box, work.seconds))
+                yield Job(self.number, self._cell_work(cell, box, place, work.seconds))
             else:
                 self._divide(item, work)
 
-    def _cell_work(self, cell: Cell, box: Sides, seconds: float) -> CellWork:
+    def _cell_work(self, cell: Cell, box: Sides, place: tuple[int, ...], seconds: float) -> CellWork:
         here = self.workers.here
         memory, tick = (self.budget.memory_mb, self._tick) if here else (None, None)
         given = (self.system, self.formula, self.negation, self.map.axes, box, cell.holds, cell.breaks)
-        return CellWork(*given, seconds, memory, tick)
+        certificate = None if self.certificates is None else self.certificates / certificate_name(place)
+        return CellWork(*given, seconds, memory, tick, certificate)
 
-    def _take(self, cell: Cell, outcome: Decided, work: _Round) -> None:
+    def _take(self, item: _Waiting, outcome: Decided, work: _Round) -> None:
         """Note what came out. Raises `BudgetError`, `KeyboardInterrupt`, and what is wrong with the model."""
+        _, _, cell, box = item
         self.map.questions += outcome.questions
         if outcome.fault is not None:
             raise outcome.fault
         cell.holds, cell.breaks = outcome.holds, outcome.breaks
-        if outcome.status != "open":
+        owed = self.certificates is not None and not outcome.certificate and self._cut(box, work.finest) is not None
+        if outcome.status != "open" and not owed:
             cell.by, cell.basis, cell.holds, cell.breaks = outcome.by, outcome.basis, None, None
+            cell.certificate = outcome.certificate
             cell.status = outcome.status
         elif outcome.full:
             cell.seconds = work.seconds

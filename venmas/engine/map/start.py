@@ -1,13 +1,13 @@
-"""The box of the initial states of a system."""
+"""The box of the initial states of a system, and its parts."""
 
 from __future__ import annotations
 
 import hashlib
 
-from venmas.engine.map.tree import MAX_AXES, Axis
+from venmas.engine.map.tree import MAX_AXES, Axis, Sides
 from venmas.errors import ModelError, UsageError
 from venmas.logic import TRUE, Formula
-from venmas.logic.linear import Relation
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.logic.printing import to_text
 from venmas.model.canonical.canonical import system_digest
 from venmas.model.canonical.writer import canonical_text
@@ -55,3 +55,17 @@ def question_digest(system: System, formula: Formula) -> str:
     except ModelError as error:
         raise UsageError(f"no map can be kept of this system: {error}") from error
     return hashlib.sha256(canonical_text(about).encode()).hexdigest()
+
+
+def starting_in(system: System, axes: tuple[Axis, ...], box: Sides) -> System:
+    """The system whose initial states are those of a part of the box."""
+    rows = list(system.regions[0])
+    for axis, (low, high) in zip(axes, box, strict=True):
+        if axis.wide:
+            value = LinearExpr.variable(axis.name)
+            if low == high:
+                rows.append(Comparison(value - LinearExpr((), low), Relation.EQ))
+                continue
+            rows.append(Comparison(value - LinearExpr((), low), Relation.GE))
+            rows.append(Comparison(value - LinearExpr((), high), Relation.LE))
+    return system.with_regions([tuple(rows)])

@@ -180,8 +180,11 @@ class _Reader:
             self.refuse("a cell has neither a cut nor a status")
         cell.status = row["status"]
         if cell.status != "open":
-            self._fields(row, {"status": str, "box": list, "by": str, "basis": str}, "a decided cell")
-            cell.by, cell.basis = row["by"], row["basis"]
+            proof = {"certificate": str} if "certificate" in row else {}
+            self._fields(row, {"status": str, "box": list, "by": str, "basis": str, **proof}, "a decided cell")
+            cell.by, cell.basis, cell.certificate = row["by"], row["basis"], row.get("certificate", "")
+            if proof and not _DIGEST.fullmatch(cell.certificate):
+                self.refuse("certificate is no sha256")
             if not cell.by.isprintable() or len(cell.by) > _LONG:
                 self.refuse("a cell is decided by what is no name")
             if cell.basis not in _BASES:

@@ -54,14 +54,16 @@ class Cell:
     """A part of the box: a leaf, or one that was cut.
 
     status: of every state of a leaf, unless it is open. by, basis: the procedure that decided, and what its proof rests
-    on. seconds: the largest share of time in which it stayed open. holds, breaks: a state of it that satisfies the
-    formula, and one that violates it, where they are known. cut: axis and place, with the two parts: values up to the
-    place, and those from it on (of integers: from the next one on).
+    on. certificate: sha256 of that of a decided leaf, where one was written. seconds: the largest share of time in
+    which it stayed open. holds, breaks: a state of it that satisfies the formula, and one that violates it, where they
+    are known. cut: axis and place, with the two parts: values up to the place, and those from it on (of integers: from
+    the next one on).
     """
 
     status: Status = "open"
     by: str = ""
     basis: str = ""
+    certificate: str = ""
     seconds: float = 0.0
     holds: Point | None = None
     breaks: Point | None = None
@@ -148,6 +150,12 @@ class StateMap:
             parts[cell.status] += 1
         return parts
 
+    def certified(self) -> tuple[int, int, Fraction]:
+        """Numbers of decided cells and of those that have a certificate, and the part of the volume of the latter."""
+        decided = [(cell, box) for cell, box in self.leaves() if cell.status != "open"]
+        proofs = [box for cell, box in decided if cell.certificate]
+        return len(decided), len(proofs), sum((volume(self.axes, box) for box in proofs), Fraction(0))
+
     @property
     def complete(self) -> bool:
         """Is nothing open?"""
@@ -183,7 +191,8 @@ class StateMap:
             return {"axis": cell.cut[0], "cut": str(cell.cut[1])}
         row: dict[str, Any] = {"status": cell.status, "box": [[str(low), str(high)] for low, high in box]}
         if cell.status != "open":
-            return row | {"by": cell.by, "basis": cell.basis}
+            proof = {"certificate": cell.certificate} if cell.certificate else {}
+            return row | {"by": cell.by, "basis": cell.basis} | proof
         points = {"holds": cell.holds, "breaks": cell.breaks}
         known = {name: [str(v) for v in point] for name, point in points.items() if point is not None}
         return row | {"seconds": cell.seconds} | known
@@ -234,6 +243,11 @@ def volume(axes: Sequence[Axis], box: Sides) -> Fraction:
             more = 1 if axis.integral else 0
             part *= (high - low + more) / (axis.high - axis.low + more)
     return part
+
+
+def certificate_name(place: Sequence[int]) -> str:
+    """File of the certificate of a leaf, by its place in the tree."""
+    return f"{''.join(map(str, place)) or 'whole'}.gz"
 
 
 def holds_in(box: Sides, point: Point) -> bool:
