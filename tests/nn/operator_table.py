@@ -9,8 +9,11 @@ TRIED = {INT: (0, 1, 2), STRING: ("NOTSET", "SAME_LOWER", "SAME_UPPER", "VALID",
 
 
 def rows():
-    """Lines of the table, one an operator."""
-    return [_row(op) for op in sorted(TABLE)]
+    """Lines of the table; operators that are alike share one."""
+    alike = {}
+    for op in sorted(TABLE):
+        alike.setdefault(_row(op), []).append(f"`{op}`")
+    return [f"| {', '.join(ops)} | {row} |" for row, ops in alike.items()]
 
 
 def _row(op):
@@ -23,7 +26,7 @@ def _row(op):
     over = [computed] if op in OPERATORS else []
     over += ["constant"] if op in CARRIED_OUT else []
     over = ["shapes"] if op == "Shape" else over
-    return f"| `{op}` | {', '.join(str(form.since) for form in forms)} | {attributes} | {'; '.join(over)} |"
+    return f"{', '.join(str(form.since) for form in forms)} | {attributes} | {'; '.join(over)}"
 
 
 RECURRENT_HEAD = ("| operator | forms since opset | attributes | activations |", "|---|---|---|---|")
