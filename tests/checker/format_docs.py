@@ -55,6 +55,7 @@ SUBJECT = {
         },
     ]
 }
+TOLD = {"Derivations"}  # parts whose table is the only place on the page that says what a rule shows
 ROOMS = {
     "format": "All",
     "goals": "Goals",
@@ -148,12 +149,15 @@ def table() -> str:
         if title != before:
             once = shared(title)
             types = f" Types of entries in several rules: {', '.join(map(' '.join, once.items()))}." if once else ""
-            rows += ([""] if rows else []) + [f"*{title}.*{types}", "", "| rule | entries | says |", "|---|---|---|"]
+            head = (
+                ["| rule | entries | says |", "|---|---|---|"] if title in TOLD else ["| rule | entries |", "|---|---|"]
+            )
+            rows += [*([""] if rows else []), f"*{title}.*{types}", "", *head]
             before = title
         entries = ", ".join(
             f"{key}{_left_out(f)}" + ("" if key in once else f" {hint}") for f, key, hint in _entries(kind)
         )
-        rows.append(f"| `{name}` | {entries or 'none'} | {_first(kind)} |")
+        rows.append(f"| `{name}` | {entries or 'none'} |" + (f" {_first(kind)} |" if title in TOLD else ""))
     return "\n".join(rows) + "\n"
 
 
