@@ -55,6 +55,7 @@ SUBJECT = {
         },
     ]
 }
+TOLD = {"Derivations"}  # parts whose table is the only place on the page that says what a rule shows
 ROOMS = {
     "format": "All",
     "goals": "Goals",
@@ -146,12 +147,34 @@ def table() -> str:
     for name, kind in registry().items():
         title = ROOMS[room(kind)]
         if title != before:
-            rows += ([""] if rows else []) + [f"*{title}.*", "", "| rule | entries | says |", "|---|---|---|"]
+            once = shared(title)
+            types = f" Types of entries in several rules: {', '.join(map(' '.join, once.items()))}." if once else ""
+            head = (
+                ["| rule | entries | says |", "|---|---|---|"] if title in TOLD else ["| rule | entries |", "|---|---|"]
+            )
+            rows += [*([""] if rows else []), f"*{title}.*{types}", "", *head]
             before = title
-        hints = get_type_hints(kind, include_extras=True)
-        entries = ", ".join(f"`{key_of(f)}`{_left_out(f)} {said(hints[f.name])}" for f in fields(kind))
-        rows.append(f"| `{name}` | {entries or 'none'} | {_first(kind)} |")
+        entries = ", ".join(
+            f"{key}{_left_out(f)}" + ("" if key in once else f" {hint}") for f, key, hint in _entries(kind)
+        )
+        rows.append(f"| `{name}` | {entries or 'none'} |" + (f" {_first(kind)} |" if title in TOLD else ""))
     return "\n".join(rows) + "\n"
+
+
+def shared(title: str) -> dict[str, str]:
+    """Types of the entries that four rules or more of a part of the table have, all of one type."""
+    found: dict[str, list[str]] = {}
+    for kind in registry().values():
+        if ROOMS[room(kind)] == title:
+            for _, key, hint in _entries(kind):
+                found.setdefault(key, []).append(hint)
+    return {key: hints[0] for key, hints in found.items() if len(hints) > 3 and len(set(hints)) == 1}
+
+
+def _entries(kind: type[Rule]) -> list[tuple[Any, str, str]]:
+    """Of each entry its field, its key and its type, as the table has them."""
+    hints = get_type_hints(kind, include_extras=True)
+    return [(f, f"`{key_of(f)}`", said(hints[f.name])) for f in fields(kind)]
 
 
 def said(hint: Any) -> str:

@@ -3,6 +3,11 @@
 from venmas.nn.keras_known import LAYERS, RECURRENT
 
 HEAD = ("| layer | its configuration |", "|---|---|")
+SHORT = {  # the page says what they stand for
+    "two positive whole numbers": "two counts",
+    "a positive whole number": "count",
+    "true or false": "bool",
+}
 RECURRENT_HEAD = ("| layer with a memory | its configuration |", "|---|---|")
 
 
@@ -22,7 +27,12 @@ def rows(layers=LAYERS):
 
 
 def _said(keys):
-    said = "; ".join(f"`{key}`: {known.expected}" for key, known in keys.items() if known.expected)
+    """The keys, those that have to be alike together."""
+    named = {}
+    for key, known in keys.items():
+        if known.expected:
+            named.setdefault(known.expected, []).append(f"`{key}`")
+    said = "; ".join(f"{', '.join(alike)}: {SHORT.get(expected, expected)}" for expected, alike in named.items())
     return said.replace("'", '"') or "-"
 
 

@@ -9,21 +9,24 @@ TRIED = {INT: (0, 1, 2), STRING: ("NOTSET", "SAME_LOWER", "SAME_UPPER", "VALID",
 
 
 def rows():
-    """Lines of the table, one an operator."""
-    return [_row(op) for op in sorted(TABLE)]
+    """Lines of the table; operators that are alike share one."""
+    alike = {}
+    for op in sorted(TABLE):
+        alike.setdefault(_row(op), []).append(f"`{op}`")
+    return [f"| {', '.join(ops)} | {row} |" for row, ops in alike.items()]
 
 
 def _row(op):
     forms = TABLE[op]
     names = sorted({name for form in forms for name in form.attributes})
     attributes = "; ".join(_attribute(name, forms) for name in names) or "-"
-    computed = "several computed values, constants" if op in OF_SEVERAL else "a computed value"
+    computed = "several, constants" if op in OF_SEVERAL else "computed"
     if op == "Concat":
-        computed = "several computed values"
+        computed = "several"
     over = [computed] if op in OPERATORS else []
-    over += ["constants alone"] if op in CARRIED_OUT else []
+    over += ["constant"] if op in CARRIED_OUT else []
     over = ["shapes"] if op == "Shape" else over
-    return f"| `{op}` | {', '.join(str(form.since) for form in forms)} | {attributes} | {'; '.join(over)} |"
+    return f"{', '.join(str(form.since) for form in forms)} | {attributes} | {'; '.join(over)}"
 
 
 RECURRENT_HEAD = ("| operator | forms since opset | attributes | activations |", "|---|---|---|---|")
@@ -52,7 +55,8 @@ def _attribute(name, forms):
     if not all(having):
         first = forms[having.index(True)].since
         ends = [form.since for form, has in zip(forms, having, strict=True) if not has and form.since > first]
-        told += f" ({first} to {ends[0] - 1})" if ends else f" (from {first})"
+        last = ends[0] - 1 if ends else None
+        told += f" (from {first})" if last is None else f" ({first})" if last == first else f" ({first} to {last})"
     return told
 
 
