@@ -11,6 +11,7 @@ from venmas.bounds.affine.flow import Course
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.laws import Laws, between
 from venmas.bounds.affine.networks import through
+from venmas.bounds.affine.pieces import in_pieces
 from venmas.bounds.evaluation import Bounding
 from venmas.bounds.rounding import Bools, Floats, Index, Ints
 from venmas.logic.linear import Relation
@@ -105,6 +106,8 @@ class Values(Bounding[Form, list[Form]]):
         return self.ring.combine(terms, constant)
 
     def _network(self, network: Network, inputs: Sequence[Form]) -> list[Form]:
+        if self.fine.pieces and not self.single:
+            return in_pieces(self.ring, network, inputs, self.fine.pieces)
         return through(self.ring, network, inputs, self.single)
 
     def _output(self, outputs: list[Form], index: int) -> Form:

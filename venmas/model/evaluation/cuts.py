@@ -10,13 +10,18 @@ from typing import TypeAlias
 @dataclass(frozen=True, slots=True)
 class Fineness:
     """Fineness of an enclosure: order of Taylor steps, steps a period, slices a step, symbols that are kept; and
-    in how many sets states are after a step at most, where that is not 0, if they have several successors."""
+    in how many sets states are after a step at most, where that is not 0, if they have several successors.
+
+    pieces: of the box of a network's inputs, over which the error of one affine function is bounded, where it is not 0;
+    no certificate has such an enclosure.
+    """
 
     order: int
     substeps: int
     slices: int
     symbols: int
     sets: int = 0
+    pieces: int = 0
 
 
 @dataclass(frozen=True, slots=True)

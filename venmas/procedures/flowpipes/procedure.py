@@ -3,7 +3,7 @@
     boxes := those around the initial sets, followed with coarse enclosures
     while there are boxes, the last ones first, a batch of equal fineness at a time:
         follow them through the steps that the formula looks at          (`run`, `venmas.bounds.affine`)
-            networks by DeepZ, flows by Taylor series with a remainder, one affine form a variable
+            networks by DeepZ, or over pieces of their inputs; flows by Taylor series; one affine form a variable
             a set of states for each branch that some of them can take; too many sets: near ones become one
             over long runs of many variables: one set, open choices as affine laws    (`venmas.bounds.affine.laws`)
         in each step: the target's atoms on these forms; a box is dropped as soon as it can not be refuted    (`target`)
@@ -40,7 +40,7 @@ from venmas.procedure import Run
 from venmas.procedures.flowpipes.choose import choose, hopeless, with_noise
 from venmas.procedures.flowpipes.plan import Failed, Plan
 from venmas.procedures.flowpipes.proof import Flowpipes, written
-from venmas.procedures.flowpipes.reach import forks, lawful, recorded, unfollowed, unsuited
+from venmas.procedures.flowpipes.reach import forks, lawful, pieces, recorded, unfollowed, unsuited
 from venmas.procedures.flowpipes.refine import Part, Refining
 from venmas.procedures.flowpipes.run import Tube
 from venmas.procedures.flowpipes.target import Following, TooLongError
@@ -124,9 +124,8 @@ class _Session:
         self._given_up: list[tuple[Part, str]] = []
         """Parts that stay open, with why."""
         self._violations = Violations(question, self.plan, figures)
-        self._levels = ladder(
-            bool(self.plan.names & recorded(self.system)), len(self.system.branches) > 1 or forks(self.system)
-        )
+        several = len(self.system.branches) > 1 or forks(self.system)
+        self._levels = ladder(bool(self.plan.names & recorded(self.system)), several, pieces(question))
         self._refining = Refining(self._levels, self._exists)
         self._looked = bool(self.system.smooth)
         self._over: Answer | None = None

@@ -18,6 +18,7 @@ from venmas.model.expressions.expr import ArgMax, Condition, Expr, Where
 from venmas.model.expressions.smooth_nodes import Extremum
 from venmas.model.expressions.walk import walk
 from venmas.model.system.disturbances import ahead
+from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.procedures.flowpipes.run import Tube
@@ -28,6 +29,8 @@ from venmas.question import Question
 _FINEST = 10
 _FAR, _WIDE = 20, 4
 """Steps and variables from which on choices of a policy are tried as affine laws."""
+_PIECES, _INPUTS, _SIZE = 32, 4, 4096
+"""Pieces of the box of a network's inputs; inputs and weights, at most, of networks that are worth the time."""
 _VARIABLES, _BRANCHES = 64, 32
 """Variables that are not noise, and branches, of a piecewise linear system, at most."""
 
@@ -58,6 +61,17 @@ def unsuited(question: Question) -> str | None:
 def forks(system: System) -> bool:
     """Are there choices in its steps that a set of states may leave open?"""
     return any(isinstance(node, ArgMax | Where) for b in system.branches for node in walk([e for _, e in b.updates]))
+
+
+def pieces(question: Question) -> int:
+    """Pieces of the inputs of networks, 0 where there are no small ones; the checker knows none, nor does float32."""
+    if question.certified or question.semantics == "float32":
+        return 0
+    small = (
+        made.input_size <= _INPUTS and sum(layer.weight.size for layer in made.layers) <= _SIZE
+        for made in networks_of(question.system).values()
+    )
+    return _PIECES if any(small) else 0
 
 
 def recorded(system: System) -> frozenset[str]:

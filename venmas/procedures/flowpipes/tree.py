@@ -75,12 +75,13 @@ LAWFUL = (replace(_COARSE, sets=1),)
 """One set, in which open choices of actions are affine laws (`venmas.bounds.affine.laws`)."""
 
 
-def ladder(recorded: bool, several: bool) -> tuple[Fineness, ...]:
+def ladder(recorded: bool, several: bool, pieces: int = 0) -> tuple[Fineness, ...]:
     """Finer and finer enclosures. recorded: is something recorded between steps? Slices are for that alone. several:
-    are there several branches?"""
+    are there several branches? pieces: of the inputs of networks, from the second level on."""
     found = [replace(_COARSE, **step, sets=sets) for step, sets in zip(_FINER, _SETS, strict=True)]
     found = [fine if several else replace(fine, sets=0) for fine in (*found, *_STEEP)]
-    return tuple(dict.fromkeys(found if recorded else [replace(fine, slices=1) for fine in found]))
+    levels = list(dict.fromkeys(found if recorded else [replace(fine, slices=1) for fine in found]))
+    return tuple(levels[:1] + [replace(fine, pieces=pieces) for fine in (levels if pieces else levels[1:])])
 
 
 def middle(system: System, box: Box) -> dict[str, Fraction]:
