@@ -236,11 +236,11 @@ class _Session:
         system = self.question.system
         for index in range(self._done, len(self.programs)):
             program, region = self.programs[index], system.regions[index]
-            part = self._part = self._part or _Part(self.question, program, region, self.threads, self.figures)
             try:
+                part = self._part = self._part or _Part(self.question, program, region, self.threads, self.figures)
                 result = part.run(budget)
             except OverflowError:
-                return Unknown(Reason.OPEN, "a number is beyond all floats")
+                return Unknown(Reason.OPEN, "a number is beyond what floats hold")
             if result.point is not None:
                 witness = explain(system, self.question.target, program.state(result.point), tick=budget.whole)
                 if witness is None:

@@ -165,4 +165,4 @@ def _short(value: float) -> Fraction:
     """A number of few digits that is no more."""
     digits = int(np.floor(np.log10(value)))
     scale = Fraction(10) ** (1 - digits)
-    return Fraction(int(value * scale)) / scale
+    return Fraction(int(Fraction(value) * scale)) / scale
