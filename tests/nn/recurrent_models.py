@@ -19,12 +19,13 @@ def recurrent_model(
     opset=14,
     bias=True,
     head=3,
+    last=False,
     more=(),
     **attributes,
 ):
     """Observation -> cell -> Squeeze -> Gemm, with states as inputs and outputs, or without any.
 
-    more: further inputs of the node after those, with their constants.
+    more: further inputs of the node after those, with their constants. last: the Gemm takes the last hidden state.
     """
     rows = GATES[kind] * units
     element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
@@ -37,7 +38,7 @@ def recurrent_model(
     taken += ["" for _ in range(7 - len(taken))] if more else []
     nodes = [
         helper.make_node(kind, [*taken, *dict(more)], ["Y", *after], name="cell", hidden_size=units, **attributes),
-        helper.make_node("Reshape", ["Y", "shape"], ["flat"]),
+        helper.make_node("Reshape", ["h1" if last else "Y", "shape"], ["flat"]),
         helper.make_node("Gemm", ["flat", "V", "d"], ["y"], transB=1),
     ]
     constants["shape"] = np.array([-1, units], np.int64)

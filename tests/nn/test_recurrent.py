@@ -111,7 +111,6 @@ REFUSED = {
     r"coupled|'input_forget' is 1": recurrent_model("LSTM", input_forget=1),
     r"layout 0": recurrent_model("RNN", layout=1),
     r"peepholes": recurrent_model("LSTM", more={"P": weights(1, 15)}),
-    r"expected one step": recurrent_model("GRU", steps=3),
     r"not kept from step to step": recurrent_model("LSTM", states=False),
     r"expected 7 or later": recurrent_model("RNN", opset=6),
     r"hidden_size": None,

@@ -205,6 +205,8 @@ def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
     from venmas.report.words import rests_on
 
     lines = [*report.notes, f"{report.verdict}: {report.reason}"] if report.reason else list(report.notes)
+    if report.closest is not None:
+        lines.append(f"the closest miss of a counterexample, in single precision: by {report.closest[0]:.1e}")
     if report.verdict == "sat":
         point = "this point"
         if any("/" in format_number(v) for v in report.inputs):
@@ -234,6 +236,7 @@ def _as_json(report: QueryReport, replay: QueryReplay | None) -> dict[str, objec
         "inputs": [_decimal(v) for v in report.inputs],
         "outputs": [nearest(v) if abs(nearest(v)) < inf else None for v in report.outputs],
         "replay": None if replay is None else replay.as_json(),
+        "closest": None if report.closest is None else dict(zip(("missed_by", "inputs"), report.closest, strict=True)),
         "boxes": report.boxes,
         "boxes_in_rationals": report.exact,
         "compiled": report.compiled,

@@ -24,7 +24,7 @@ refuses what is neither ReLU nor the identity, until it is taught.
 6. MILP programs: venmas/procedures/milp/encoding/states/network.py.
 7. Explicit search: venmas/procedures/explicit/states/undecided.py; polytopes: venmas/procedures/polytopes/step.py.
 8. Unrolled loops as programs: venmas/model/transform/lowering.py, venmas/model/transform/program_writer.py; gradients
-   through them: venmas/procedures/branch_and_bound/gradient.py.
+   through them: venmas/procedures/branch_and_bound/gradient.py, of attacks: venmas/engine/query/slopes.py.
 9. The checker, which is independent: venmas/checker/exact/networks.py; tables: venmas/checker/fixed_point/networks.py;
    words: venmas/checker/inductive/zonotopes.py; trees: venmas/checker/affine/scaled.py, venmas/checker/affine/batch.py,
    venmas/checker/affine/compiled.py, venmas/checker/goals/trees.py.

@@ -1,13 +1,16 @@
 """ONNX files of networks with memory: nodes RNN, GRU and LSTM, with feed-forward parts between them.
 
 The graph is cut at these nodes, and each part is read by `venmas.nn.onnx_reader` as a file of its own would be. A step
-is one entry of the sequence, of a batch of one. The memory comes in by ``initial_h`` and ``initial_c`` and goes out by
-``Y_h`` and ``Y_c``; a file that has no such inputs keeps it along a sequence whose length is not fixed.
+is one entry of the sequence, of a batch of one; where the file fixes a length above 1, a step is the whole sequence,
+whose entries are inputs one after the other. The memory comes in by ``initial_h`` and ``initial_c`` and goes out by
+``Y_h`` and ``Y_c``; a file that has no such inputs keeps it along a sequence whose length is not fixed, and begins
+every sequence of a fixed length with zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +25,7 @@ from venmas.nn.onnx_moves import MOVES
 from venmas.nn.onnx_reader import DOMAINS, Reader, chosen, needed, parse_model
 from venmas.nn.onnx_table import RECURRENT, Call, fit
 from venmas.nn.onnx_tensors import DOUBLE, FLOAT
-from venmas.nn.recurrent import Cell, Recurrent
+from venmas.nn.recurrent import Cell, Recurrent, Unrolled
 
 _FIRST = 7
 """The operator set from which on they are read."""
@@ -69,7 +72,7 @@ class _Cut:
         self.model, self.path, self.graph = model, path, model.graph
         self.nodes = [node for node in self.graph.node if node.op_type in RECURRENT and node.domain in DOMAINS]
         self.makers = {name: node for node in self.graph.node for name in node.output if name}
-        self.states = {name for node in self.nodes for name in node.output[1:] if name}
+        self.states: set[str] = set()
 
     def read(self, outputs: Sequence[str] | None) -> Recurrent:
         if not self.nodes:
@@ -90,21 +93,36 @@ class _Cut:
             raise NetworkError("an input is the memory of several nodes: expected one for each")
         kept_in = {name for name, _ in memory}
         given = [info for info in self.graph.input if info.name not in kept_in | self.whole.constants.keys()]
-        stages: list[Network | Cell] = []
-        before = {info.name: info for info in given}
+        stages: list[Network | Cell | Unrolled] = []
+        before, whole = {info.name: info for info in given}, dict[int, tuple[Any, Unrolled]]()
         for node, call, names in zip(self.nodes, calls, kept, strict=True):
             first, shape = self._part(before, [call.inputs[0]])
             cell = self._at(node, lambda call=call: self._cell(call))
-            if shape != (1, 1, cell.input_size):
-                raise NetworkError(f"{_name(node)} takes a tensor of shape {list(shape)}: expected one step, {_ONE}")
-            if not (names or self._along(before, call.inputs[0])):
+            if len(shape) != 3 or shape[1:] != (1, cell.input_size):
+                raise NetworkError(f"{_name(node)} takes a tensor of shape {list(shape)}: expected {_SHAPE}")
+            if shape[0] == 1 and not (names or self._along(before, call.inputs[0])):
                 raise NetworkError(f"{_name(node)}: {_KEPT}")
             stages += [*first, cell]
-            before = self._after(node, cell)
+            if shape[0] > 1:
+                whole[len(stages) - 1] = node, Unrolled(cell, shape[0], False, bool(names))
+            if shape[0] == 1 or names:
+                self.states.update(name for name in node.output[1:] if name)
+            before = self._after(node, cell, shape[0])
         ends = [o.name for o in self.graph.output if not self._kept(o.name)]
         ends = chosen("outputs", ends, outputs, whole=False)
         last, _ = self._part(before, ends)
+        for place, (node, cell) in whole.items():
+            stages[place] = replace(cell, last=self._shown(node, ends))
         return Recurrent((*stages, *last), self.path.stem, str(self.path))
+
+    def _shown(self, node: Any, ends: list[str]) -> bool:
+        """Does what comes after a node use its last hidden state, and not those after all entries?"""
+        later = self.nodes[self.nodes.index(node) + 1 :]
+        used = self._used([later[0].input[0]] if later else ends)
+        every, last = ([*node.output, ""][k] in used for k in (0, 1))
+        if every and last:
+            raise NetworkError(f"{_name(node)}: the hidden states of all entries are used, and the last one: {_EITHER}")
+        return last
 
     def _at(self, node: Any, act: Any) -> Any:
         """The result of `act`, which reads a node; a `NetworkError` gets the name of it."""
@@ -158,6 +176,10 @@ class _Cut:
 
     def _initial(self, name: str) -> Place | None:
         source, layer = self._source(name), 0
+        while (maker := self.makers.get(source)) is not None and maker.op_type == "Expand":  # of zeros, as torch does
+            source = self._source(maker.input[0])
+        if maker is not None and maker.op_type == "Constant":
+            self._carry([source])
         if source in self.whole.constants:
             if np.any(self.whole.constants[source]):
                 raise NetworkError(f"{name!r} is not zero: export the model with its states as inputs")
@@ -191,10 +213,11 @@ class _Cut:
             name = maker.input[0]
         return name
 
-    def _after(self, node: Any, cell: Cell) -> dict[str, Any]:
-        """The tensors that hold the hidden state after a node."""
+    def _after(self, node: Any, cell: Cell, length: int) -> dict[str, Any]:
+        """The tensors that hold the hidden state after a node, over a sequence of some length."""
         made: dict[str, Any] = {}
-        for name, shape in zip(node.output, ((0, 1, 1, cell.units), (1, 1, cell.units)), strict=False):
+        first = length if length > 1 else 0
+        for name, shape in zip(node.output, ((first, 1, 1, cell.units), (1, 1, cell.units)), strict=False):
             if name:  # a dimension of 0: the sequence, whose length is not fixed
                 made[name] = info = type(self.graph.input[0])(name=name)
                 info.type.tensor_type.elem_type = self._element(node)
@@ -269,10 +292,8 @@ class _Cut:
         return False
 
 
-_ONE = (
-    "[1, 1, inputs]: a sequence of one, a batch of one; several steps are not unrolled, as the products of units in "
-    "them are no layers of a network"
-)
+_SHAPE = "[entries, 1, inputs], a batch of one"
+_EITHER = "expected one of them"
 
 
 def _name(node: Any) -> str:

@@ -17,7 +17,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,14 @@ GATES: dict[str, int] = {"RNN": 1, "GRU": 3, "LSTM": 4}
 _PRODUCTS = "is a part of a recurrent cell, whose products, which runtimes round, too, are exact here"
 Apply: TypeAlias = Callable[..., Any]
 """``apply(network, *parts)``: the outputs of a network for the parts of its input, one after the other."""
+
+
+class Values(NamedTuple):
+    """Operations on vectors besides sums and products: joined from parts, and zeros of a size."""
+
+    apply: Apply
+    join: Callable[[Sequence[Any]], Any]
+    zeros: Callable[[int], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +117,67 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
+class Unrolled:
+    """A cell over a sequence of a fixed length, whose entries are its input, one after the other.
+
+    last: its output is the hidden state after the last entry, else those after all of them. kept: its memory goes on
+    from call to call, else each call begins with zeros.
+    """
+
+    cell: Cell
+    length: int
+    last: bool
+    kept: bool
+
+    @property
+    def kind(self) -> Kind:
+        """That of the cell."""
+        return self.cell.kind
+
+    @property
+    def units(self) -> int:
+        """Number of units, H."""
+        return self.cell.units
+
+    @property
+    def input_size(self) -> int:
+        """Number of inputs of all entries."""
+        return self.length * self.cell.input_size
+
+    @property
+    def output_size(self) -> int:
+        """Number of outputs."""
+        return self.cell.units * (1 if self.last else self.length)
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """The vectors that are kept from call to call."""
+        return self.cell.memory if self.kept else ()
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """Those of the cell."""
+        return self.cell.networks
+
+    def run(self, values: Values, x: Any, memory: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """The outputs of a call, and the memory after it."""
+        size = self.cell.input_size
+        now = [*memory[: len(self.memory)]] or [values.zeros(self.units) for _ in self.cell.memory]
+        shown = []
+        for k in range(self.length):
+            now = self.cell.step(values.apply, x[k * size : (k + 1) * size], now)
+            shown.append(now[0])
+        return now[0] if self.last else values.join(shown), now if self.kept else []
+
+
+@dataclass(frozen=True, eq=False)
 class Recurrent:
     """A chain of networks and cells, each of which takes what the one before gives; one cell at least.
 
     name: of the file. source: where it was read from. Raises `NetworkError` where sizes do not fit together.
     """
 
-    stages: tuple[Network | Cell, ...]
+    stages: tuple[Network | Cell | Unrolled, ...]
     name: str = "network"
     source: str = ""
 
@@ -134,9 +196,9 @@ class Recurrent:
         return f"Recurrent({self.name!r}, {self.input_size}-{kinds}-{self.output_size}, {self.digest[:12]})"
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[Cell | Unrolled, ...]:
         """The cells, in order."""
-        return tuple(stage for stage in self.stages if isinstance(stage, Cell))
+        return tuple(stage for stage in self.stages if not isinstance(stage, Network))
 
     @property
     def input_size(self) -> int:
@@ -151,10 +213,10 @@ class Recurrent:
     @property
     def memory(self) -> tuple[tuple[str, int], ...]:
         """Names and sizes of the vectors of the memory: ``h``, ``c``; of several cells ``h1``, ``c1``, ``h2``, .."""
-        several = len(self.cells) > 1
+        cells = [cell for cell in self.cells if cell.memory]
         return tuple(
-            (f"{name}{k}" if several else name, cell.units)
-            for k, cell in enumerate(self.cells, 1)
+            (f"{name}{k}" if len(cells) > 1 else name, cell.units)
+            for k, cell in enumerate(cells, 1)
             for name in cell.memory
         )
 
@@ -164,19 +226,22 @@ class Recurrent:
         sha = hashlib.sha256()
         for stage in self.stages:
             parts = (stage,) if isinstance(stage, Network) else stage.networks
-            sha.update(f"{'' if isinstance(stage, Network) else stage.kind + str(stage.after)};".encode())
+            sha.update(f"{_label(stage)};".encode())
             sha.update("".join(network.digest for network in parts).encode())
         return sha.hexdigest()
 
-    def step(self, apply: Apply, x: Any, memory: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def step(self, values: Values, x: Any, memory: Sequence[Any]) -> tuple[Any, list[Any]]:
         """The outputs of one step, and the memory after it: vectors in the order of `memory`."""
         after: list[Any] = []
         for stage in self.stages:
             if isinstance(stage, Network):
-                x = apply(stage, x)
-            else:
-                new = stage.step(apply, x, memory[len(after) :])
+                x = values.apply(stage, x)
+            elif isinstance(stage, Cell):
+                new = stage.step(values.apply, x, memory[len(after) :])
                 after, x = after + new, new[0]
+            else:
+                x, new = stage.run(values, x, memory[len(after) :])
+                after += new
         return x, after
 
     def evaluate(self, x: ArrayLike, memory: Sequence[ArrayLike] | None = None) -> tuple[Array, list[Array]]:
@@ -184,8 +249,19 @@ class Recurrent:
         inputs = np.asarray(x, dtype=np.float64).T
         if memory is None:
             memory = [np.zeros((*inputs.shape[1:], size)) for _, size in self.memory]
-        outputs, after = self.step(_floats, inputs, [np.asarray(part, dtype=np.float64).T for part in memory])
+        values = Values(_floats, np.concatenate, lambda size: np.zeros((size, *inputs.shape[1:])))
+        outputs, after = self.step(values, inputs, [np.asarray(part, dtype=np.float64).T for part in memory])
         return outputs.T, [part.T for part in after]
+
+
+def _label(stage: Network | Cell | Unrolled) -> str:
+    """All that a stage computes besides its networks."""
+    match stage:
+        case Network():
+            return ""
+        case Cell():
+            return stage.kind + str(stage.after)
+    return f"{_label(stage.cell)} {stage.length} {stage.last:d} {stage.kept:d}"
 
 
 def _floats(network: Network, *parts: Array) -> Array:

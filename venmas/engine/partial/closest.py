@@ -20,6 +20,7 @@ from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.procedures.flowpipes.falsify import Sampled, downhill, missed, point_of
 from venmas.procedures.flowpipes.plan import Plan
+from venmas.procedures.hybrid.through_time import pays
 
 _SAMPLES, _BEST = 128, 6
 _MOST = 40
@@ -43,18 +44,21 @@ def closest(
     rng = np.random.default_rng(1)
 
     def sampled(root: Index, part: Floats) -> Sampled:
-        part = np.rint(part * 1024) / 1024  # as in points that are told
         x = low[root] + part * (high[root] - low[root])
         return missed(system, plan, [boxes[i] for i in root], names, x)
 
     def missing(root: Index, part: Floats) -> Floats:
         return sampled(root, part).total
 
+    def slope(root: Index, part: Floats) -> Floats:
+        return np.asarray(sampled(root, part).slope(system, names) * (high - low)[root])
+
     found: Closest | None = None
     begun = monotonic()
     root, part = np.zeros(1, dtype=np.intp), np.full((1, len(names)), 0.5)
     try:
         for number in range(_MOST if names else 1):
+            part = np.rint(part * 1024) / 1024  # as in points that are told
             with limited(budget if number > 1 else Budget(_FIRST)):
                 runs = sampled(root, part)
             distance = runs.total
@@ -73,7 +77,8 @@ def closest(
             with limited(budget):
                 budget()
                 root = root[best]
-                part, _ = downhill(missing, root, part[best], distance[best])
+                way = slope if pays(system, names) else None
+                part, _ = downhill(missing, root, part[best], distance[best], way)
     except (BudgetError, ModelError, OverflowError):
         pass  # what was found by then is as true
     return found

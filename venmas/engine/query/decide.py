@@ -7,17 +7,17 @@ program is asked as in mode ``mono``. A *sat* comes with a point at which the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from venmas.bounds.crown_plan import plan_of
+from venmas.bounds.crown_plan import Plan, plan_of
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, UsageError
 from venmas.formats.vnnlib.query import Box, Case, Query
 from venmas.logic import AX, Not
 from venmas.nn import Network
-from venmas.procedures.branch_and_bound import falsify
+from venmas.procedures.branch_and_bound import falsify, gradient
 from venmas.procedures.branch_and_bound.bisect import Bisection, Point
 from venmas.procedures.branch_and_bound.query_box import FEW_INPUTS, decide_box, inputs_of, query_system
 from venmas.runtime.blas import on_one_thread
@@ -34,7 +34,8 @@ class QueryReport:
     a `reason`. enclosed: outputs are those in doubles, and the property was shown in enclosures. deployed: the answer
     is about evaluations in float32, and outputs are of one. basis: what an
     ``unsat`` rests on: ``bounds``, ``exact`` (some boxes were decided in rationals) or ``solver`` (which answers up to
-    a tolerance). boxes: how many were bounded, exact: in rationals.
+    a tolerance). boxes: how many were bounded, exact: in rationals. closest: where attacks found none, the least by
+    which floats missed the property, and the inputs where they did.
     """
 
     verdict: Literal["sat", "unsat", "timeout", "unknown"] = "unknown"
@@ -48,6 +49,7 @@ class QueryReport:
     exact: int = 0
     compiled: bool = False
     seconds: float = 0.0
+    closest: tuple[float, tuple[float, ...]] | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -145,7 +147,7 @@ class _Run:
 
         search = Bisection(plan, case.boxes, tick, self.workers, exact, self.compiled)
         try:
-            result = search.run(falsify.search)
+            result = search.run(_points)
             why = result.why
         except BudgetError as error:
             if error.budget is not part or part is self.budget:
@@ -183,3 +185,9 @@ class _Run:
         self.report.verdict = "timeout" if found.reason == "time" else "unknown"
         self.report.reason = f"{found.reason}: {found.message}"
         return False
+
+
+def _points(plan: Plan, boxes: Sequence[Box], tick: Callable[[], None]) -> Point | None:
+    """A point that meets a condition: of many inputs, slopes say more than random steps."""
+    point = gradient.search(plan, boxes, tick) if len(boxes[0]) > FEW_INPUTS else None
+    return point or falsify.search(plan, boxes, tick)

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
 from os import PathLike
-from typing import TypeAlias
 
 from venmas.budget import Budget, BudgetError
-from venmas.engine.query.attack import attack
+from venmas.engine.query.attack import Attack, Hit
 from venmas.engine.query.cells import Cell, by_error, halves, over
 from venmas.engine.query.decide import QueryReport, check_sizes
 from venmas.engine.query.files import run_networks
@@ -43,9 +42,6 @@ _CREDIT = 3
 _BASES = ("", "bounds", "exact", "solver")
 
 _EXACT = Fraction(0)
-
-Hit: TypeAlias = tuple[Point, tuple[Fraction, ...]]
-"""Inputs and outputs of a counterexample."""
 
 
 def decide_deployed(
@@ -77,6 +73,8 @@ def decide_deployed(
         report = QueryReport("timeout", reason=f"the time limit of {timeout:g} s was reached")
     except KeyboardInterrupt:
         report = QueryReport("unknown", reason="interrupted")
+    if report.verdict in ("unknown", "timeout") and run.attacks.miss[1]:
+        report.closest = run.attacks.miss
     report.deployed, report.seconds = True, budget.spent
     return report
 
@@ -168,13 +166,14 @@ class _Deployed:
     def __init__(self, paths: Sequence[str | PathLike[str]], networks: Sequence[Network], query: Query) -> None:
         self.paths, self.networks, self.query = paths, networks, query
         self.asked, self.tried = False, set[int]()
+        self.attacks = Attack(networks, query, self.shown)
 
     def attack(self, budget: Budget, seed: int) -> Hit | None:
         self.tried.add(seed)
         seconds = max(_ATTACK, _ATTACK * budget.spent)
         if budget.left is not None:
             seconds = min(seconds, _ATTACK * budget.left)
-        return attack(self.networks, self.query, self.shown, budget, seconds, seed)
+        return self.attacks.run(budget, seconds, seed)
 
     def outputs(self, point: Point) -> tuple[Fraction, ...] | None:
         """The answers of the deployed networks; None where one is no finite number."""

@@ -19,7 +19,7 @@ from venmas.model.system.declarations import declare
 from venmas.model.system.quantities import MEASURE, unmeasured
 from venmas.model.system.variables import VariableDecl
 from venmas.nn import Network
-from venmas.nn.recurrent import Recurrent
+from venmas.nn.recurrent import Recurrent, Values
 
 if TYPE_CHECKING:
     from venmas.model.system.system import System
@@ -43,7 +43,7 @@ def remember(system: System, network: Recurrent, observation: Iterable[Scalar], 
     for label, size in network.memory:
         limit = _HIDDEN if label.startswith("h") else read_end(cell, "the range of the cell state")
         groups.append(system.reals(f"{name}_{label}" if name else label, size, -limit, limit))
-    outputs, after = network.step(_applied, Vector(seen), groups)
+    outputs, after = network.step(Values(_applied, _joined, _zeros), Vector(seen), groups)
     for group, new in zip(groups, after, strict=True):
         system.memory.update({v.name: e for v, e in zip(group, new, strict=True) if isinstance(v, Variable)})
     return Vector(outputs)
@@ -99,4 +99,12 @@ def at_first(system: System, condition: Condition) -> list[Condition]:
 
 
 def _applied(network: Network, *parts: Vector) -> Vector:
-    return apply_network(network, [expr for part in parts for expr in part])
+    return apply_network(network, _joined(parts))
+
+
+def _joined(parts: Iterable[Vector]) -> Vector:
+    return Vector(expr for part in parts for expr in part)
+
+
+def _zeros(size: int) -> Vector:
+    return Vector([as_expr(0)] * size)

@@ -1,4 +1,4 @@
-"""Runs in floats that may violate the property: samples, corners, and steps along differences of what is missing.
+"""Runs in floats that may violate the property: samples, corners, and steps along slopes of what is missing.
 
 Where there are several branches, the runs from a sample are a tree, and thinned out where that grows too wide.
 """
@@ -16,9 +16,10 @@ from venmas.budget import ask
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.logic.linear import LinearExpr, Relation
 from venmas.model.evaluation.simulate import Precision, random_branches, step_batch
-from venmas.model.system.disturbances import ahead, at_once, disturbance_of
+from venmas.model.system.disturbances import at_once
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
+from venmas.procedures.hybrid.through_time import Way, noise_of, pays, slopes
 
 if TYPE_CHECKING:
     from venmas.procedures.flowpipes.plan import Plan
@@ -62,12 +63,15 @@ def candidates(
     def missing(root: Index, part: Floats) -> Floats:
         return sampled(root, part).total
 
+    def slope(root: Index, part: Floats) -> Floats:
+        return np.asarray(sampled(root, part).slope(system, names) * (high - low)[root])
+
     found = missing(root, part)
     if not (found <= 0).any() and deep and names:
         best = np.argsort(found, kind="stable")[:_BEST]
         root, part, found = root[best], part[best], found[best]
         for _ in range(_ROUNDS):
-            part, found = downhill(missing, root, part, found)
+            part, found = downhill(missing, root, part, found, slope if pays(system, names) else None)
             if (found <= 0).any():
                 break
     chosen = [i for i in np.argsort(found, kind="stable")[:_BEST] if found[i] <= 0]
@@ -81,11 +85,18 @@ def candidates(
 
 
 def downhill(
-    missing: Callable[[Index, Floats], Floats], root: Index, part: Floats, found: Floats
+    missing: Callable[[Index, Floats], Floats],
+    root: Index,
+    part: Floats,
+    found: Floats,
+    slope: Callable[[Index, Floats], Floats] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Better parts of boxes (B, n), and what they miss (B,), by one of some steps along the signs of the slope."""
-    slope = _slope(missing, root, part, found)
-    steps = np.array([0.0, *_LENGTHS])[:, None, None] * np.sign(slope)
+    """Better parts of boxes (B, n), and what they miss (B,), by one of some steps along the signs of the slope.
+
+    slope: by parts, (B, n); of differences, if it is not given.
+    """
+    by_part = _slope(missing, root, part, found) if slope is None else slope(root, part)
+    steps = np.array([0.0, *_LENGTHS])[:, None, None] * np.sign(by_part)
     there = np.clip(part - steps, 0, 1).reshape(-1, part.shape[1])
     reached = missing(np.tile(root, len(steps)), there).reshape(len(steps), -1)
     best = reached.argmin(0)
@@ -128,9 +139,7 @@ def missed(
     state = {n: np.array([ends[n] for ends in known])[which] for n in system.variables}
     for i, name in enumerate(names):
         state[name] = np.rint(x[:, i]) if system.variables[name].integral else x[:, i]
-    later: dict[str, list[Floats]] = {}
-    for name in [name for name in state if ahead(name)]:
-        later.setdefault(disturbance_of(name), []).append(state.pop(name))
+    later = {name: [state.pop(each) for each in values] for name, values in noise_of(system).items()}
     root = np.arange(len(x))
     system = at_once(system)
     found = Sampled(plan, len(x), precision)
@@ -198,6 +207,30 @@ class Sampled:
     def path(self, row: int) -> list[int]:
         """The branches by which the target is missed least from a state, along one path."""
         return [branch for branch, _ in self.walk(row)]
+
+    def slope(self, system: System, names: Sequence[str]) -> Floats:
+        """Slopes of the total by initial values: (B, names)."""
+        return slopes(system, self.states, [self.deciding(row) for row in range(self.sizes[0])], names)
+
+    def deciding(self, row: int) -> Way:
+        """The branches, and rows, to the state in which one comparison decides by how much a run misses the target."""
+        (formula, step), way = self.plan.order[-1], list[tuple[int, int]]()
+        while not isinstance(formula, Atom | Top | Bottom):
+            if isinstance(formula, And | Or):
+                pick = max if isinstance(formula, And) else min
+                formula = pick(formula.operands, key=lambda part: float(self.known[part, step][row]))
+                continue
+            least = isinstance(formula, EX)
+            (formula,) = formula.children
+            before, branch = self.steps[step]
+            after = np.flatnonzero(before == row)
+            if not len(after):
+                return way, None
+            values = self.known[formula, step + 1][after]
+            row = int(after[values.argmin() if least else values.argmax()])
+            way.append((int(branch[row]), row))
+            step += 1
+        return way, formula.comparison if isinstance(formula, Atom) else None
 
     def walk(self, row: int) -> list[tuple[int, int]]:
         """The same, with the row of the state after each."""
