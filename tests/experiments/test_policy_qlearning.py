@@ -98,6 +98,7 @@ def test_kept_policies_are_those_of_their_manifest(name: str, file: str) -> None
         ("blocks_4_aware", "32_32_0", "16_16_0"),
         ("blocks_6_ignoring", "16_16_1", "32_32_6"),
         ("blocks_6_aware", "16_16_2", "16_16_3"),
+        ("puzzle_8_ignoring", "32_32_0", "16_16_2"),
         ("transport_4", "64_64_4", "32_32_6"),
     ],
 )
