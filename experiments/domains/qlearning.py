@@ -40,12 +40,13 @@ COLUMNS = ("goal", "verdict", "by", "path", "CPU")
 
 @dataclass(frozen=True)
 class Setting:
-    """Steps of training, how many times the usual penalty unsafe states have, and whether training settles: the rate
-    of learning falls to 0, and no step is forgotten."""
+    """Steps of training, how many times the usual penalty unsafe states have, whether training settles (the rate of
+    learning falls to 0, and no step is forgotten), and whether it corrects itself (`correcting`)."""
 
     steps: int
     penalty: float = 1.0
     settles: bool = False
+    corrects: bool = False
 
 
 SETTINGS = (
@@ -56,6 +57,7 @@ SETTINGS = (
     Setting(80_000, penalty=0.1),  # less than wandering costs
     Setting(600_000, penalty=5.0, settles=True),
     Setting(80_000, penalty=0.0),
+    Setting(1_000_000, penalty=5.0, settles=True, corrects=True),
 )
 """By seed."""
 
@@ -67,19 +69,25 @@ def learnt(task: Task, width: int, seed: int, setting: Setting) -> Layers:
     from stable_baselines3 import DQN
     from stable_baselines3.common.vec_env import DummyVecEnv
 
+    from experiments.domains.correcting import Correcting
     from experiments.domains.environment import TaskEnvironment
 
+    def layers() -> Layers:
+        return fold_input_scaling(layers_of(model), (1 / task.scale).tolist(), [0.0] * len(task.scale))
+
+    environments = [TaskEnvironment(task, setting.penalty) for _ in range(TOGETHER)]
     torch.set_num_threads(1)
     rate, kept = (lambda left: 1e-3 * left, setting.steps) if setting.settles else (1e-3, 50_000)
     model = DQN(
-        "MlpPolicy", DummyVecEnv([lambda: TaskEnvironment(task, setting.penalty)] * TOGETHER), seed=seed, device="cpu",
+        "MlpPolicy", DummyVecEnv([lambda e=e: e for e in environments]), seed=seed, device="cpu",
         gamma=0.95, learning_rate=rate, batch_size=128, buffer_size=kept, learning_starts=1000,
         train_freq=1, gradient_steps=1, target_update_interval=1000,
-        exploration_fraction=0.5, exploration_final_eps=0.1,
+        exploration_fraction=0.5, exploration_final_eps=0.3 if setting.corrects else 0.1,
         policy_kwargs={"net_arch": [width, width], "activation_fn": torch.nn.ReLU},
     )  # fmt: skip
-    model.learn(setting.steps)
-    return fold_input_scaling(layers_of(model), (1 / task.scale).tolist(), [0.0] * len(task.scale))
+    correcting = Correcting(task, environments, layers) if setting.corrects else None
+    model.learn(setting.steps, callback=correcting)
+    return layers() if correcting is None or correcting.best is None else correcting.best
 
 
 def layers_of(model: DQN) -> Layers:
@@ -104,7 +112,8 @@ def keep(task: Task, width: int, seed: int) -> None:
         "file": network.name, "sha256": sha256(network), "architecture": widths(layers), "task": task.name,
         "inputs": list(task.inputs), "outputs": list(task.labels), "constants": dict(task.limits), "seed": seed,
         "steps": setting.steps, "penalty": setting.penalty,
-        "settles": setting.settles, "training_CPU_minutes": round((process_time() - begun) / 60, 1),
+        "settles": setting.settles, "corrects": setting.corrects,
+        "training_CPU_minutes": round((process_time() - begun) / 60, 1),
     }  # fmt: skip
     about = {
         "about": "Policies by deep Q-learning, unscaled inputs (experiments/domains/qlearning.py)",
