@@ -22,7 +22,8 @@ FAILING = 0.5
 
 class TaskEnvironment(gymnasium.Env[Array, int]):
     """Observations are the inputs of the policy over their scale. penalty: of unsafe states, in `UNSAFE`; at 0 they
-    do not end an episode either. again: states that half of the episodes begin in, where there are any."""
+    do not end an episode either. again: states that half of the episodes begin in, where there are any;
+    half of all begin with extreme counters then."""
 
     def __init__(self, task: Task, penalty: float = 1.0) -> None:
         self.task, self.penalty = task, penalty
@@ -43,6 +44,8 @@ class TaskEnvironment(gymnasium.Env[Array, int]):
         begin = self.again if len(self.again) and rng.random() < 0.5 else self.task.start
         self._state = begin[rng.integers(len(begin))]
         self._spent = rng.integers(0, self._most + 1, self.counters)
+        if self.counters and len(self.again) and rng.random() < 0.5:
+            self._spent = rng.integers(0, 2, self.counters) * self._most
         self._steps = 0
         return self._seen(), {}
 

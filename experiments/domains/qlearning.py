@@ -1,8 +1,9 @@
-"""``python -m experiments.domains.qlearning [--train] [--only TEXT] [--seeds N ..] [--timeout S] [--out FOLDER]``.
+"""``python -m experiments.domains.qlearning [--train] [--places] [--only TEXT] [--seeds N] [--timeout S] [--out DIR]``.
 
 Policies by deep Q-learning, as in the papers (a kind of their own beside the planners' imitations): DQN of
 stable-baselines3 over the tasks' simulators (`environment`), fixed seeds. Such policies err. Those in ``q_policies/``
-are decided by the verifier's default mode, each answer kept; --train trains those that are missing there first.
+are decided by the verifier's default mode, each answer kept; --train trains those that are missing there first,
+--places takes predicate abstraction that tells everything but the counters of failures apart.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from experiments.domains.jani import facts
 from experiments.domains.make import known, listed
 from experiments.domains.task import LONGEST, Task
 from experiments.domains.tasks import tasks
-from experiments.policies.cells import Cell, Cells
+from experiments.policies.cells import Cell, Cells, abstraction
 from experiments.policies.instances import OUT, Instance
 from experiments.policies.output import Output
 from experiments.training.export import Layers, evaluate, fold_input_scaling, read_onnx, sha256, widths, write_onnx
@@ -140,6 +141,12 @@ def goals(task: Task, network: Path) -> float:
     return reached / len(task.start)
 
 
+def apart(task: Task) -> list[str]:
+    """The predicates that tell all values of what the policy reads apart, but for counters."""
+    read = [(name.replace("-", "_"), int(high)) for name, high in zip(task.inputs, task.scale, strict=True)]
+    return [f"{name} >= {c}" for name, high in read if not name.startswith("cost_") for c in range(1, high + 1)]
+
+
 def policy_name(width: int, seed: int) -> str:
     return f"{width}_{width}_{seed}"
 
@@ -164,6 +171,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Train, decide, print."""
     parser = argparse.ArgumentParser(prog="python -m experiments.domains.qlearning", description=__doc__)
     parser.add_argument("--train", action="store_true", help="train what is missing")
+    parser.add_argument("--places", action="store_true", help="predicate abstraction that tells places apart")
     parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="policies with a TEXT in their name")
     every = range(len(SETTINGS))
     parser.add_argument("--seeds", nargs="+", type=int, choices=every, default=list(every), help="of each width")
@@ -186,9 +194,10 @@ def main(arguments: list[str] | None = None) -> int:
             for name, (width, seed) in names.items():
                 if args.train and known(FOLDER / title, name) is None:
                     keep(task, width, seed)
+            options = abstraction(first=apart(task)) if args.places else {}
             for instance in instances(task, args.out, list(names)):
                 reached = goals(task, instance.policy.with_suffix(".onnx"))
-                found = {"goal": f"{reached:.0%}", **cells.decide(Cell(instance, {}, args.timeout))}
+                found = {"goal": f"{reached:.0%}", **cells.decide(Cell(instance, options, args.timeout))}
                 output.row(instance.name, *(found[c] for c in COLUMNS))
     output.end()
     return 0

@@ -15,9 +15,10 @@ from experiments.domains import blocksworld
 from experiments.domains.environment import GOAL, STUCK, UNSAFE, TaskEnvironment
 from experiments.domains.jani import facts
 from experiments.domains.make import known
-from experiments.domains.qlearning import FOLDER, Setting, goals, instances, learnt
+from experiments.domains.qlearning import FOLDER, Setting, apart, goals, instances, learnt
 from experiments.domains.tasks import tasks
-from experiments.training.export import read_onnx
+from experiments.policies.cells import abstraction
+from experiments.training.export import evaluate, read_onnx
 from venmas import verify
 
 
@@ -99,6 +100,30 @@ def test_unsafe_runs_are_counted_with_what_is_before(policy: str, count: int) ->
     assert found == count and len(before) == LAST * count and not track.unsafe(before).any()
 
 
+@pytest.mark.parametrize(("policy", "none"), [("32_32_0", True), ("16_16_0", False)])
+def test_states_that_some_counters_leave_to_an_unsafe_one(policy: str, none: bool) -> None:
+    needs("stable_baselines3")
+    from experiments.domains.correcting import unsafe_states
+
+    aware = tasks()["blocks_4_aware"]()
+    layers = read_onnx(FOLDER / aware.name / f"{policy}.onnx")
+    found, rng = unsafe_states(aware, layers, 0), np.random.default_rng(1)
+    assert (len(found) == 0) == none
+    for state in found:
+        x, _ = aware.lesson(np.repeat(state[None], 2000, 0), rng)
+        after, fits = aware.step(np.repeat(state[None], 2000, 0), evaluate(layers, x).argmax(1))
+        assert (fits & aware.unsafe(after)).any()
+
+
+@pytest.mark.slow
+def test_the_8_puzzle_with_counters_is_proved_by_telling_places_apart(tmp_path) -> None:
+    task = tasks()["puzzle_8_aware"]()
+    (instance,) = instances(task, tmp_path, ["16_16_7"])
+    scenario = instance.load()
+    found = verify(scenario.system(), scenario.formula, timeout=500, **abstraction(first=apart(task)))
+    assert found.verdict == "satisfied" and found.invariant["iterations"] == 1
+
+
 def test_training_that_corrects_itself_keeps_the_best_network(task, monkeypatch) -> None:
     needs("stable_baselines3")
     from experiments.domains import correcting
@@ -110,8 +135,8 @@ def test_training_that_corrects_itself_keeps_the_best_network(task, monkeypatch)
         return (9, 5, 7, 6)[(len(looked) - 1) % 4], task.start[:1]
 
     monkeypatch.setattr(correcting, "unsafe_runs", runs)
-    monkeypatch.setattr(correcting, "BEGIN", 1008)
-    monkeypatch.setattr(correcting, "EVERY", 100)
+    monkeypatch.setattr(correcting, "BEGIN", (1008, 0))
+    monkeypatch.setattr(correcting, "EVERY", (100, 0))
     kept = learnt(task, 4, 3, Setting(1320, corrects=True))
     assert len(looked) == 4
     assert all((w == best).all() for (w, _), best in zip(kept, looked[1], strict=True))
