@@ -22,7 +22,8 @@ FAILING = 0.5
 
 class TaskEnvironment(gymnasium.Env[Array, int]):
     """Observations are the inputs of the policy over their scale. penalty: of unsafe states, in `UNSAFE`; at 0 they
-    do not end an episode either."""
+    do not end an episode either. again: states that half of the episodes begin in, where there are any;
+    half of all begin with extreme counters then."""
 
     def __init__(self, task: Task, penalty: float = 1.0) -> None:
         self.task, self.penalty = task, penalty
@@ -33,14 +34,18 @@ class TaskEnvironment(gymnasium.Env[Array, int]):
         self._most = round(float(task.scale[-1])) if self.counters else 0
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(task.inputs),), np.float32)
         self.action_space = gymnasium.spaces.Discrete(len(task.labels))
+        self.again = task.start[:0]
         self._state, self._spent, self._steps = task.start[0], np.zeros(self.counters, int), 0
         self._known: dict[bytes, Array] = {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         super().reset(seed=seed)
         rng = self.np_random
-        self._state = self.task.start[rng.integers(len(self.task.start))]
+        begin = self.again if len(self.again) and rng.random() < 0.5 else self.task.start
+        self._state = begin[rng.integers(len(begin))]
         self._spent = rng.integers(0, self._most + 1, self.counters)
+        if self.counters and len(self.again) and rng.random() < 0.5:
+            self._spent = rng.integers(0, 2, self.counters) * self._most
         self._steps = 0
         return self._seen(), {}
 

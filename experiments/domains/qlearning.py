@@ -1,8 +1,9 @@
-"""``python -m experiments.domains.qlearning [--train] [--only TEXT] [--seeds N ..] [--timeout S] [--out FOLDER]``.
+"""``python -m experiments.domains.qlearning [--train] [--places] [--only TEXT] [--seeds N] [--timeout S] [--out DIR]``.
 
 Policies by deep Q-learning, as in the papers (a kind of their own beside the planners' imitations): DQN of
 stable-baselines3 over the tasks' simulators (`environment`), fixed seeds. Such policies err. Those in ``q_policies/``
-are decided by the verifier's default mode, each answer kept; --train trains those that are missing there first.
+are decided by the verifier's default mode, each answer kept; --train trains those that are missing there first,
+--places takes predicate abstraction that tells everything but the counters of failures apart.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from experiments.domains.jani import facts
 from experiments.domains.make import known, listed
 from experiments.domains.task import LONGEST, Task
 from experiments.domains.tasks import tasks
-from experiments.policies.cells import Cell, Cells
+from experiments.policies.cells import Cell, Cells, abstraction
 from experiments.policies.instances import OUT, Instance
 from experiments.policies.output import Output
 from experiments.training.export import Layers, evaluate, fold_input_scaling, read_onnx, sha256, widths, write_onnx
@@ -40,12 +41,13 @@ COLUMNS = ("goal", "verdict", "by", "path", "CPU")
 
 @dataclass(frozen=True)
 class Setting:
-    """Steps of training, how many times the usual penalty unsafe states have, and whether training settles: the rate
-    of learning falls to 0, and no step is forgotten."""
+    """Steps of training, how many times the usual penalty unsafe states have, whether training settles (the rate of
+    learning falls to 0, and no step is forgotten), and whether it corrects itself (`correcting`)."""
 
     steps: int
     penalty: float = 1.0
     settles: bool = False
+    corrects: bool = False
 
 
 SETTINGS = (
@@ -56,6 +58,7 @@ SETTINGS = (
     Setting(80_000, penalty=0.1),  # less than wandering costs
     Setting(600_000, penalty=5.0, settles=True),
     Setting(80_000, penalty=0.0),
+    Setting(1_000_000, penalty=5.0, settles=True, corrects=True),
 )
 """By seed."""
 
@@ -67,19 +70,25 @@ def learnt(task: Task, width: int, seed: int, setting: Setting) -> Layers:
     from stable_baselines3 import DQN
     from stable_baselines3.common.vec_env import DummyVecEnv
 
+    from experiments.domains.correcting import Correcting
     from experiments.domains.environment import TaskEnvironment
 
+    def layers() -> Layers:
+        return fold_input_scaling(layers_of(model), (1 / task.scale).tolist(), [0.0] * len(task.scale))
+
+    environments = [TaskEnvironment(task, setting.penalty) for _ in range(TOGETHER)]
     torch.set_num_threads(1)
     rate, kept = (lambda left: 1e-3 * left, setting.steps) if setting.settles else (1e-3, 50_000)
     model = DQN(
-        "MlpPolicy", DummyVecEnv([lambda: TaskEnvironment(task, setting.penalty)] * TOGETHER), seed=seed, device="cpu",
+        "MlpPolicy", DummyVecEnv([lambda e=e: e for e in environments]), seed=seed, device="cpu",
         gamma=0.95, learning_rate=rate, batch_size=128, buffer_size=kept, learning_starts=1000,
         train_freq=1, gradient_steps=1, target_update_interval=1000,
-        exploration_fraction=0.5, exploration_final_eps=0.1,
+        exploration_fraction=0.5, exploration_final_eps=0.3 if setting.corrects else 0.1,
         policy_kwargs={"net_arch": [width, width], "activation_fn": torch.nn.ReLU},
     )  # fmt: skip
-    model.learn(setting.steps)
-    return fold_input_scaling(layers_of(model), (1 / task.scale).tolist(), [0.0] * len(task.scale))
+    correcting = Correcting(task, environments, layers) if setting.corrects else None
+    model.learn(setting.steps, callback=correcting)
+    return layers() if correcting is None or correcting.best is None else correcting.best
 
 
 def layers_of(model: DQN) -> Layers:
@@ -104,7 +113,8 @@ def keep(task: Task, width: int, seed: int) -> None:
         "file": network.name, "sha256": sha256(network), "architecture": widths(layers), "task": task.name,
         "inputs": list(task.inputs), "outputs": list(task.labels), "constants": dict(task.limits), "seed": seed,
         "steps": setting.steps, "penalty": setting.penalty,
-        "settles": setting.settles, "training_CPU_minutes": round((process_time() - begun) / 60, 1),
+        "settles": setting.settles, "corrects": setting.corrects,
+        "training_CPU_minutes": round((process_time() - begun) / 60, 1),
     }  # fmt: skip
     about = {
         "about": "Policies by deep Q-learning, unscaled inputs (experiments/domains/qlearning.py)",
@@ -131,6 +141,12 @@ def goals(task: Task, network: Path) -> float:
     return reached / len(task.start)
 
 
+def apart(task: Task) -> list[str]:
+    """The predicates that tell all values of what the policy reads apart, but for counters."""
+    read = [(name.replace("-", "_"), int(high)) for name, high in zip(task.inputs, task.scale, strict=True)]
+    return [f"{name} >= {c}" for name, high in read if not name.startswith("cost_") for c in range(1, high + 1)]
+
+
 def policy_name(width: int, seed: int) -> str:
     return f"{width}_{width}_{seed}"
 
@@ -155,6 +171,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Train, decide, print."""
     parser = argparse.ArgumentParser(prog="python -m experiments.domains.qlearning", description=__doc__)
     parser.add_argument("--train", action="store_true", help="train what is missing")
+    parser.add_argument("--places", action="store_true", help="predicate abstraction that tells places apart")
     parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="policies with a TEXT in their name")
     every = range(len(SETTINGS))
     parser.add_argument("--seeds", nargs="+", type=int, choices=every, default=list(every), help="of each width")
@@ -177,9 +194,10 @@ def main(arguments: list[str] | None = None) -> int:
             for name, (width, seed) in names.items():
                 if args.train and known(FOLDER / title, name) is None:
                     keep(task, width, seed)
+            options = abstraction(first=apart(task)) if args.places else {}
             for instance in instances(task, args.out, list(names)):
                 reached = goals(task, instance.policy.with_suffix(".onnx"))
-                found = {"goal": f"{reached:.0%}", **cells.decide(Cell(instance, {}, args.timeout))}
+                found = {"goal": f"{reached:.0%}", **cells.decide(Cell(instance, options, args.timeout))}
                 output.row(instance.name, *(found[c] for c in COLUMNS))
     output.end()
     return 0

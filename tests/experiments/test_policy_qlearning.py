@@ -15,8 +15,10 @@ from experiments.domains import blocksworld
 from experiments.domains.environment import GOAL, STUCK, UNSAFE, TaskEnvironment
 from experiments.domains.jani import facts
 from experiments.domains.make import known
-from experiments.domains.qlearning import FOLDER, Setting, goals, instances, learnt
+from experiments.domains.qlearning import FOLDER, Setting, apart, goals, instances, learnt
 from experiments.domains.tasks import tasks
+from experiments.policies.cells import abstraction
+from experiments.training.export import evaluate, read_onnx
 from venmas import verify
 
 
@@ -78,6 +80,69 @@ def test_training_gives_the_policy_of_unscaled_inputs(task) -> None:
     assert all((a == c).all() and (b == d).all() for (a, b), (c, d) in zip(one, other, strict=True))
 
 
+def test_episodes_begin_in_unsafe_runs_again(task) -> None:
+    environment = TaskEnvironment(task)
+    environment.again = np.array([[1, 1, 1, 0]])
+    begun = []
+    for seed in range(60):
+        environment.reset(seed=seed)
+        begun.append(bool((environment._state == environment.again).all()))
+    assert 15 <= sum(begun) <= 45
+
+
+@pytest.mark.parametrize(("policy", "count"), [("64_64_5", 8), ("64_64_7", 0)])
+def test_unsafe_runs_are_counted_with_what_is_before(policy: str, count: int) -> None:
+    needs("stable_baselines3")
+    from experiments.domains.correcting import LAST, unsafe_runs
+
+    track = tasks()["racetrack_small"]()
+    found, before = unsafe_runs(track, read_onnx(FOLDER / track.name / f"{policy}.onnx"))
+    assert found == count and len(before) == LAST * count and not track.unsafe(before).any()
+
+
+@pytest.mark.parametrize(("policy", "none"), [("32_32_0", True), ("16_16_0", False)])
+def test_states_that_some_counters_leave_to_an_unsafe_one(policy: str, none: bool) -> None:
+    needs("stable_baselines3")
+    from experiments.domains.correcting import unsafe_states
+
+    aware = tasks()["blocks_4_aware"]()
+    layers = read_onnx(FOLDER / aware.name / f"{policy}.onnx")
+    found, rng = unsafe_states(aware, layers, 0), np.random.default_rng(1)
+    assert (len(found) == 0) == none
+    for state in found:
+        x, _ = aware.lesson(np.repeat(state[None], 2000, 0), rng)
+        after, fits = aware.step(np.repeat(state[None], 2000, 0), evaluate(layers, x).argmax(1))
+        assert (fits & aware.unsafe(after)).any()
+
+
+@pytest.mark.slow
+def test_the_8_puzzle_with_counters_is_proved_by_telling_places_apart(tmp_path) -> None:
+    task = tasks()["puzzle_8_aware"]()
+    (instance,) = instances(task, tmp_path, ["16_16_7"])
+    scenario = instance.load()
+    found = verify(scenario.system(), scenario.formula, timeout=500, **abstraction(first=apart(task)))
+    assert found.verdict == "satisfied" and found.invariant["iterations"] == 1
+
+
+def test_training_that_corrects_itself_keeps_the_best_network(task, monkeypatch) -> None:
+    needs("stable_baselines3")
+    from experiments.domains import correcting
+
+    looked = []
+
+    def runs(task, layers):
+        looked.append([w.copy() for w, _ in layers])
+        return (9, 5, 7, 6)[(len(looked) - 1) % 4], task.start[:1]
+
+    monkeypatch.setattr(correcting, "unsafe_runs", runs)
+    monkeypatch.setattr(correcting, "BEGIN", (1008, 0))
+    monkeypatch.setattr(correcting, "EVERY", (100, 0))
+    kept = learnt(task, 4, 3, Setting(1320, corrects=True))
+    assert len(looked) == 4
+    assert all((w == best).all() for (w, _), best in zip(kept, looked[1], strict=True))
+    assert any((w != last).any() for (w, _), last in zip(kept, looked[3], strict=True))
+
+
 KEPT = [
     (place.parent.name, e["file"])
     for place in sorted(FOLDER.glob("*/*.json"))
@@ -98,6 +163,8 @@ def test_kept_policies_are_those_of_their_manifest(name: str, file: str) -> None
         ("blocks_4_aware", "32_32_0", "16_16_0"),
         ("blocks_6_ignoring", "16_16_1", "32_32_6"),
         ("blocks_6_aware", "16_16_2", "16_16_3"),
+        ("puzzle_8_ignoring", "32_32_0", "16_16_2"),
+        ("racetrack_small", "64_64_7", "64_64_5"),
         ("transport_4", "64_64_4", "32_32_6"),
     ],
 )

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from venmas import System, verify
 from venmas.engine.certificates.goals import certify
 from venmas.errors import ModelError
-from venmas.logic import TRUE, parse
+from venmas.logic import TRUE, parse, variables_of
 from venmas.model.canonical.canonical import system_digest, system_from_json, system_to_json
 from venmas.model.evaluation.points import initial_points
 from venmas.model.evaluation.regions import contains, is_initial, sample_initial
 from venmas.model.expressions.expr import Any, conjunction, disjunction
-from venmas.model.system.starts import regions_of
+from venmas.model.system.starts import common_part, regions_of
+from venmas.model.transform.cone import cones_of
 from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.testing.finite import finite_model
 
@@ -90,6 +91,29 @@ def test_points_of_a_condition_are_all_of_them_once(data):
     found = [tuple(row) for block in blocks for row in block.tolist()]
     if formula is not TRUE:
         assert len(found) == len(set(found)) and set(found) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_what_states_have_in_common_and_the_rest_make_up_the_formula(data):
+    system = grid()
+    formula = system.formula(data.draw(conditions(system)), "it")
+    found = common_part(system.variables, formula)
+    for values in product(range(SIZE + 1), repeat=3):
+        point = dict(zip("xyz", map(Fraction, values), strict=True))
+        inside = found is not None and contains(found[0], point) and _truth(system, found[1], point)
+        assert inside == _truth(system, formula, point)
+
+
+def test_what_all_states_of_a_condition_say_is_their_region():
+    """A counter that is 0 in each of them is left out of slices."""
+    system, _ = many()
+    x, y, z, n = system["x"], system["y"], system.integer("z", 0, 3), system.integer("n", 0, 10**9)
+    system.branch("up", x=x + 1, n=n + 1, when=(x <= 2599) & (n <= 10**9 - 1))
+    system.initial_set.regions, system.initial_set.condition = [], TRUE
+    system.start(disjunction((x == 2 * i) & (y == i % 37) & (z >= i % 2) & (n == 0) for i in range(1300)))
+    assert variables_of(system.initial_condition) == {"x", "y", "z"}
+    assert cones_of(system).kept({"y"}, exact=False) == {"x", "y", "z"}
 
 
 def test_a_disjunction_of_many_cases_becomes_few_regions():

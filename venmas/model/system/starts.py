@@ -111,6 +111,7 @@ def common_part(variables: Mapping[str, VariableDecl], formula: Formula) -> tupl
     """What every state of the formula meets, and what is left to be asked of states of it; None: there are none."""
     found = _Cases(variables)
     settled = found.settle(*found.whole(formula))
+    settled = None if settled is None else found.enclosed(*settled)
     if settled is None:
         return None
     low, high, rows, rest = settled
@@ -219,6 +220,17 @@ class _Cases:
                 return None
             if (low, high) == before:
                 return low, high, rows, node
+
+    def enclosed(self, low: _Ends, high: _Ends, rows: tuple[_Row, ...], node: _Node | bool) -> _Case | None:
+        """The case in the least box around the parts of its disjunction; what all parts say is said by the box then."""
+        if not isinstance(node, _Join) or node.every:
+            return low, high, rows, node
+        parts = [self.settle(low[:], high[:], (), part) for part in node.parts]
+        known = [part for part in parts if part is not None]
+        if not known:
+            return None
+        least, most = (zip(*ends, strict=True) for ends in zip(*(part[:2] for part in known), strict=True))
+        return self.settle([min(ends) for ends in least], [max(ends) for ends in most], rows, node)
 
     def _residual(self, node: _Node | bool, low: _Ends, high: _Ends) -> _Node | bool:
         """What of a formula the box leaves open."""
