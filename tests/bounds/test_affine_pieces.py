@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from experiments.zoo.loops import EVERY
+from tests.clock import now
 from venmas import verify
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.networks import through
-from venmas.bounds.affine.pieces import _halved, in_pieces
+from venmas.bounds.affine.pieces import _halved, in_pieces, suited
 from venmas.nn import Layer, Network
 
 F = Fraction
@@ -107,6 +108,20 @@ def test_what_overflows_is_not_bounded() -> None:
     inputs = [Form(np.array([[0.0, 1e200, 0.0], [0.0, 1.0, 0.0]]), np.zeros(2)) for _ in range(2)]
     low, high = in_pieces(ring, network, inputs, 16)[0].ends
     assert low[0] == -np.inf and high[0] == np.inf
+
+
+@pytest.mark.parametrize("sizes", [[1, 2048, 1], [2, 300, 300, 1], [5, 8, 1], [2, 64, 64, 8, 1]])
+def test_large_networks_are_left_to_deepz(sizes: list[int]) -> None:
+    """They would take time and memory; a small one beside them, which has pieces, changes nothing of that."""
+    rng = np.random.default_rng(12)
+    network = made(rng, sizes, "tanh")
+    assert not suited(network)
+    ring, inputs = forms(rng, 8, sizes[0], 3, 0.5)
+    begun = now()
+    (output,) = in_pieces(ring, network, inputs, 64)
+    assert now() - begun < 2
+    (other,) = through(Forms(8, 3), network, inputs)
+    assert (output.z == other.z).all() and (output.e == other.e).all()
 
 
 def test_pieces_cover_the_box() -> None:

@@ -181,8 +181,10 @@ def test_a_certified_map_is_checked(capsys, folder):
     assert run(capsys, *MAP, "--certify", "-q")[0] == 0
     assert SCHEMA.is_valid(json.loads(Path("m.json").read_text()))
     status, out, _ = run(capsys, "check", "m.json", "--scenario", "grid.py", "--json", "c.json", "-q")
-    assert (status, out) == (0, "proved\n")
-    CHECKED.validate(json.loads(Path("c.json").read_text()))
+    assert (status, out) == (0, "proved: satisfied in 46.87 %, violated in 53.12 % of the volume of initial states\n")
+    form = json.loads(Path("c.json").read_text())
+    CHECKED.validate(form)
+    assert form["claim"]["shares"] == {"proved": "15/32", "violated": "17/32"}
     status, out, err = run(capsys, "check", "m.json")
     assert status == 2 and "which is code: if you trust it, give it with --scenario" in err
     status, out, err = run(capsys, "check", "m.json", "--scenario", "grid.py", "--set", "most=12")
@@ -196,13 +198,37 @@ def test_a_map_with_boxes_that_are_not_certified(capsys, folder):
     status, out, _ = run(capsys, "check", "m.json", "--scenario", "grid.py", "--json", "c.json")
     form = json.loads(Path("c.json").read_text())
     CHECKED.validate(form)
-    assert status == 20 and form["reason"] == "open" and "decided boxes have no certificate" in out
+    assert status == 20 and form["reason"] == "open" and "no box has a certificate" in out
+    status, out, _ = run(capsys, *MAP, "--resume", "--certify", "-q")
+    assert status == 0 and "decided boxes have no certificate; a new map asks" in out
+
+
+def test_a_map_of_open_boxes_is_not_proved(capsys, folder):
+    assert run(capsys, *MAP, "--certify", "-q")[0] == 0
+    form = json.loads(Path("m.json").read_text())
+    box = [[axis["low"], axis["high"]] for axis in form["axes"]]
+    form["cells"] = [{"status": "open", "box": box, "seconds": 0}]
+    Path("m.json").write_text(json.dumps({**form, "digest": digest_of(form)}))
+    status, out, _ = run(capsys, "check", "m.json", "--scenario", "grid.py")
+    assert status == 20 and out.startswith("no box has a certificate") and "satisfied in 0.00 %" in out
+
+
+def test_maps_keep_their_certificates_apart(capsys, folder):
+    assert run(capsys, *MAP, "--certify", "-q")[0] == 0
+    more = ("map", "--scenario", "grid.py", "-f", "AG^2 low", "--resume", "--certify", "-q")
+    assert run(capsys, *more, "-o", "m.map")[0] == 0
+    Path("m.json").rename("other.json")
+    status, _, err = run(capsys, *more, "-o", "m.json")
+    assert status == 2 and "holds files" in err
+    Path("other.json").rename("m.json")
+    assert run(capsys, "check", "m.json", "--scenario", "grid.py")[0] == 0
+    assert run(capsys, "check", "m.map", "--scenario", "grid.py")[0] == 0
 
 
 def test_certificates_need_a_place(capsys, folder):
     status, _, err = run(capsys, "map", "--scenario", "grid.py", "-f", "safe", "--certify")
     assert status == 2 and "--output" in err
-    (folder / "m.proofs").mkdir()
-    (folder / "m.proofs" / "0.gz").write_bytes(b"")
+    (folder / "m.json.proofs").mkdir()
+    (folder / "m.json.proofs" / "0.gz").write_bytes(b"")
     status, _, err = run(capsys, *MAP, "--certify")
     assert status == 2 and "holds files" in err

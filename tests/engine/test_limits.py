@@ -51,6 +51,7 @@ def overrun(number: int, limit: float, folder) -> None:
     seconds = now() - begun
     what = f"case {number} ({KINDS[number % len(KINDS)].__name__}, {mode}, {options}): {seconds:.2f} s of {limit}"
     assert seconds <= limit + OVERRUN, what
+    assert time.monotonic() - started <= limit + 3 * OVERRUN, what
     assert report.seconds.total <= time.monotonic() - started
     if report.verdict is Verdict.UNKNOWN:
         assert report.reason in ("time", "tolerance", "failure", "open"), (what, report.message)

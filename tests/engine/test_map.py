@@ -16,7 +16,7 @@ from venmas.engine.map import decide, refine
 from venmas.engine.map.refine import map_states
 from venmas.engine.map.start import axes_of
 from venmas.engine.map.stored import read_map
-from venmas.engine.map.tree import cut_of, is_double, volume
+from venmas.engine.map.tree import MAX_DEPTH, Axis, Cell, StateMap, cut_of, is_double, volume
 from venmas.errors import FormulaError, ModelError, StoreError, UsageError
 from venmas.model import System
 
@@ -339,3 +339,16 @@ def test_questions_of_maps_do_not_look_how_far_they_came():
     for partial in (True, False):
         report = verify(system, "!(AG^5 safe)", timeout=0.1, partial=partial)
         assert report.verdict == "unknown" and (report.partial is not None) is partial
+
+
+def test_chains_of_cuts_are_refused():
+    """Names of certificates are of the place of a cell."""
+    made = StateMap("s", "f", "0" * 64, "0" * 64, (Axis("x", F(0), F(1)),))
+    cell, where = made.root, F(1, 2)
+    for _ in range(MAX_DEPTH):
+        cell.cut = 0, where, Cell(), Cell()
+        cell, where = cell.cut[2], where / 2
+    assert same(stored(made)) == same(made)
+    cell.cut = 0, where, Cell(), Cell()
+    with pytest.raises(StoreError, match="cuts above each other"):
+        stored(made)

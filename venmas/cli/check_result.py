@@ -33,6 +33,8 @@ class Found:
     reason: str = ""
     message: str = ""
     line: int | None = None
+    about: str = ""
+    """What is proved, where it is less than a formula in every initial state."""
 
     def proved(self, checked: Mapping[str, int], said: int = 0) -> None:
         """Note the counts of a proof. said: answers of a solver that it rests on."""
@@ -52,7 +54,7 @@ class Found:
     def shown(self) -> str:
         """The first line on the terminal."""
         limit = f"unknown ({self.reason}): {self.message}"
-        return limit if self.reason in ("time", "memory") else self.message or self.answer
+        return limit if self.reason in ("time", "memory") else self.message or self.answer + self.about
 
     def to_json(self, seconds: float) -> dict[str, Any]:
         """The object."""

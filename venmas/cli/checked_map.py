@@ -16,7 +16,7 @@ CERTIFICATES = ".proofs"
 
 def folder_of(path: str | Path) -> Path:
     """The folder with the certificates of a map, by the file of the map."""
-    return Path(path).with_suffix(CERTIFICATES)
+    return Path(f"{path}{CERTIFICATES}")
 
 
 def is_map(path: str) -> bool:
@@ -47,10 +47,17 @@ def checked_map(path: str, told: Told, result: Found, tick: Tick) -> list[str]:
     loaded = loaded_for(path, origin, shown.parameters, told.scenario, told.settings, told.networks)
     check_kept({"--json": told.json}, loaded.files)
     result.subject, digest = subject_of(loaded)
-    counts, said, share = check_map(shown, loaded.system, folder_of(path), tick)
+    counts, said, shares = check_map(shown, loaded.system, folder_of(path), tick)
+    result.claim = {**result.claim, "shares": {status: str(share) for status, share in shares.items()}}
+    parts = [f"satisfied in {percent(shares['proved'])}", f"violated in {percent(shares['violated'])}"]
+    parts = [f"{', '.join(parts)} of the volume of initial states"]
     result.proved(counts, said)
     decided, proofs, _ = shown.certified()
-    if proofs < decided and not said:
+    if not said and not proofs:
+        result.unknown("open", "no box has a certificate")
+    elif not said and proofs < decided:
         result.unknown("open", f"{decided - proofs} of {decided} decided boxes have no certificate")
-    boxes = f"{proofs} of {decided} decided boxes, {percent(share)} of the volume"
-    return [shown.formula, f"in initial states of {told.scenario or loaded.name}, system {digest[:16]}", boxes]
+    elif not said:
+        result.about = f": {parts[0]}"
+    where = f"in boxes of initial states of {told.scenario or loaded.name}, system {digest[:16]}"
+    return [shown.formula, where, *parts, f"{proofs} of {decided} decided boxes"]

@@ -70,8 +70,8 @@ log = logging.getLogger(__name__)
 @click.option(
     "--certify",
     is_flag=True,
-    help="Write a certificate of each decided box into a folder beside --output, NAME.proofs; `venmas check` takes the "
-    "map.",
+    help="Write a certificate of each decided box into the folder FILE.json.proofs beside --output; `venmas check` "
+    "takes the map.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the map in --output, if there is one.")
 @click.option("--plot", "plot_path", metavar="FILE", help="Draw the boxes: a .svg, .png or .pdf file.")
@@ -125,7 +125,7 @@ def command(
         text = read_formula_text(formula or loaded.formula, loaded.system)
     check_kept(outputs, [*loaded.files, *formula_file(formula)])
     before = _stored(output, resume)
-    certificates = _certificates(output, resume) if output and certify else None
+    certificates = _certificates(output, before is not None) if output and certify else None
     if kind:
         from venmas.engine.map.start import axes_of
         from venmas.report.plot.map import check_plane
@@ -159,6 +159,11 @@ def command(
 
         write_file(plot_path, save(shown, kind, axes), "--plot")
     print_map(console(), shown)
+    decided, proofs, _ = shown.certified()
+    if certify and proofs < decided:
+        console().print(
+            f"{decided - proofs} decided boxes have no certificate; a new map asks about all of them again."
+        )
     if failed:
         raise failed
     return SATISFIED if shown.complete else UNKNOWN
@@ -178,14 +183,14 @@ def _stored(output: str | None, resume: bool) -> StateMap | None:
         raise UsageError(f"--output: cannot read {output!r}: {error.strerror or error}") from error
 
 
-def _certificates(output: str, resume: bool) -> Path:
+def _certificates(output: str, resumed: bool) -> Path:
     """The folder of certificates, made where it is not there. Raises `UsageError` where files of another map are."""
     from venmas.cli.checked_map import folder_of
 
     folder = folder_of(output)
     try:
         folder.mkdir(exist_ok=True)
-        if not resume and any(folder.iterdir()):
+        if not resumed and any(folder.iterdir()):
             raise UsageError(
                 f"--certify writes into {str(folder)!r}, which holds files: move them, or name a new --output"
             )

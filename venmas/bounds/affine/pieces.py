@@ -26,22 +26,31 @@ from venmas.bounds.zonotope import affine
 from venmas.budget import ask
 from venmas.nn import Network
 
-_INPUTS = 4
-"""Inputs up to which pieces are small enough to be of use."""
-_ROWS = 4096
-"""Pieces that are enclosed at a time."""
+_INPUTS, _UNITS, _WEIGHTS = 4, 128, 4096
+"""Inputs, relaxed units and weights, at most, of networks for which pieces are small enough, and worth their time."""
+_NUMBERS = 1 << 22
+"""Coefficients of units that are there at a time."""
+
+
+def suited(network: Network) -> bool:
+    """Is a network so small that its pieces are enclosed?"""
+    units = sum(layer.out_size for layer in network.layers if layer.activation != "linear")
+    weights = sum(layer.weight.size for layer in network.layers)
+    return network.input_size <= _INPUTS and units <= _UNITS and weights <= _WEIGHTS
 
 
 @np.errstate(all="ignore")
 def in_pieces(ring: Forms, network: Network, inputs: Sequence[Form], pieces: int) -> list[Form]:
-    """Forms of the outputs, over so many pieces of the box of the inputs in each row."""
+    """Forms of the outputs, over so many pieces of the box of the inputs in each row; of other networks, DeepZ's."""
     width = 1 + ring.symbols
     whole = through(ring, network, inputs)
-    if len(inputs) > _INPUTS or not ring.size:
+    if not suited(network) or not ring.size:
         return whole
     low, high = (np.stack([form.ends[end] for form in inputs], 1) for end in (0, 1))
     centre = ball(low, high)[0]
-    turn = max(1, _ROWS // pieces)
+    wide = max(layer.out_size for layer in network.layers)
+    symbols = 1 + sum(layer.out_size for layer in network.layers) + len(inputs)
+    turn = max(1, _NUMBERS // (pieces * wide * symbols))
     parts = [
         _affine_with_error(network, low[i : i + turn], high[i : i + turn], centre[i : i + turn], pieces)
         for i in range(0, ring.size, turn)
@@ -72,7 +81,6 @@ def _affine_with_error(
     network: Network, low: Floats, high: Floats, centre: Floats, pieces: int
 ) -> tuple[Floats, Floats, Floats]:
     """Slopes (B, n, q), and ends of the outputs less ``slope (x - centre)``, (B, q) twice."""
-    ask()
     size, n = low.shape
     z, _ = _deepz(network, *ball(low, high))
     lo, hi = _halved(low, high, np.abs(z[:, 1:]).sum(2), pieces)
@@ -100,6 +108,7 @@ def _deepz(network: Network, centre: Floats, radius: Floats) -> tuple[Floats, Fl
     z[:, 0], z[:, 1 + np.arange(n), np.arange(n)] = centre, radius
     e = np.zeros((size, n))
     for layer in network.layers:
+        ask()
         z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, False)
         if layer.activation != "linear":
             z, e = relaxed(layer.activation, z, e)

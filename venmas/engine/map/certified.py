@@ -10,8 +10,8 @@ from pathlib import Path
 from venmas.checker.file import check_claim, read_certificate
 from venmas.checker.format.header import Header
 from venmas.engine.map.start import axes_of, question_digest, starting_in
-from venmas.engine.map.tree import Cell, Sides, StateMap, certificate_name, volume
-from venmas.errors import RefusedError
+from venmas.engine.map.tree import Cell, Sides, StateMap, Status, certificate_name, volume
+from venmas.errors import RefusedError, UsageError
 from venmas.logic import Formula, Linear, Not, parse_property
 from venmas.model.system.system import System
 from venmas.question import posed, read_property, read_system_property
@@ -20,11 +20,11 @@ from venmas.runtime.files import sha256_of
 
 def check_map(
     shown: StateMap, system: System, folder: Path, tick: Callable[[int], None] = lambda _: None
-) -> tuple[Mapping[str, int], int, Fraction]:
+) -> tuple[Mapping[str, int], int, Mapping[Status, Fraction]]:
     """Check every certificate of a map, which must be of this system.
 
     folder: where the certificates are. tick: called with the number of every line. Returns counts, the number of
-    answers of solvers that proofs rest on, and the part of the volume that is proved to be as the map says.
+    answers of solvers that proofs rest on, and the parts of the volume that are shown to be proved, and violated.
 
     Raises `RefusedError` for a map of another question, and for a certificate that is none of its box; `UsageError` for
     one that cannot be read, or for initial states that are no box.
@@ -35,7 +35,8 @@ def check_map(
     axes = axes_of(system)
     if axes != shown.axes:
         raise RefusedError("the map has other intervals than the initial states")
-    counts, said, share = Counter(boxes=0, certificates=0), 0, Fraction(0)
+    counts, said = Counter(boxes=0, certificates=0), 0
+    shares: dict[Status, Fraction] = {"proved": Fraction(0), "violated": Fraction(0)}
     for cell, box, place in shown.walk():
         if cell.cut is not None or cell.status == "open":
             continue
@@ -45,8 +46,10 @@ def check_map(
         lines, solvers = _checked(cell, box, starting_in(system, axes, box), asked.formula, folder, place, tick)
         counts.update(lines)
         counts["certificates"] += 1
-        said, share = said + solvers, share + (0 if solvers else volume(axes, box))
-    return dict(counts), said, share
+        said += solvers
+        if not solvers:
+            shares[cell.status] += volume(axes, box)
+    return dict(counts), said, shares
 
 
 def _checked(
@@ -61,8 +64,11 @@ def _checked(
     """Check the certificate of a cell; part: the system that starts in it."""
     name = certificate_name(place)
     path = folder / name
-    if path.is_file() and sha256_of(path) != cell.certificate:
-        raise RefusedError(f"{name} is another certificate than that of the map: it was edited, or written anew")
+    try:
+        if path.is_file() and sha256_of(path) != cell.certificate:
+            raise RefusedError(f"{name} is another certificate than that of the map: it was edited, or written anew")
+    except OSError as error:
+        raise UsageError(f"cannot read {str(path)[:200]!r}: {error.strerror or error}") from error
     header, lines = read_certificate(path, tick)
     said = formula if cell.status == "proved" else Not(formula)
     if header.claim.semantics != "real" or not _claims(header, part, said):

@@ -30,6 +30,7 @@ from venmas.engine.map.decide import CellWork, Decided, Workers
 from venmas.engine.map.start import axes_of, question_digest
 from venmas.engine.map.tree import (
     MAX_CELLS,
+    MAX_DEPTH,
     MAX_ROUNDS,
     Axis,
     Cell,
@@ -223,7 +224,7 @@ class _Work:
             item = heappop(work.waiting)
             _, place, cell, box = item
             due = not cell.mixed and cell.seconds < work.seconds
-            last = self._cut(box, self.min_width) is None
+            last = self._cut(box, self.min_width, len(place)) is None
             if due and (last or len(work.waiting) > _MANY or work.sizes[len(place)].promising()):
                 if self.questions is not None and self.map.questions >= self.questions:
                     raise BudgetError(self.budget, Reason.OPEN, f"{self.map.questions} questions were asked")
@@ -242,12 +243,13 @@ class _Work:
 
     def _take(self, item: _Waiting, outcome: Decided, work: _Round) -> None:
         """Note what came out. Raises `BudgetError`, `KeyboardInterrupt`, and what is wrong with the model."""
-        _, _, cell, box = item
+        _, place, cell, box = item
         self.map.questions += outcome.questions
         if outcome.fault is not None:
             raise outcome.fault
         cell.holds, cell.breaks = outcome.holds, outcome.breaks
-        owed = self.certificates is not None and not outcome.certificate and self._cut(box, work.finest) is not None
+        divisible = self._cut(box, work.finest, len(place)) is not None
+        owed = self.certificates is not None and not outcome.certificate and divisible
         if outcome.status != "open" and not owed:
             cell.by, cell.basis, cell.holds, cell.breaks = outcome.by, outcome.basis, None, None
             cell.certificate = outcome.certificate
@@ -268,8 +270,8 @@ class _Work:
         if cell.status != "open":
             self.done += float(volume(self.map.axes, box))
             return
-        work.more |= self._cut(box, self.min_width) is not None
-        where = self._cut(box, work.finest)
+        work.more |= self._cut(box, self.min_width, len(place)) is not None
+        where = self._cut(box, work.finest, len(place))
         if where is not None:
             for side, (part, sides) in enumerate(self._halved(cell, box, *where)):
                 heappush(work.waiting, self._place(part, sides, (*place, side)))
@@ -277,9 +279,9 @@ class _Work:
     def _place(self, cell: Cell, box: Sides, place: tuple[int, ...]) -> _Waiting:
         return -volume(self.map.axes, box), place, cell, box
 
-    def _cut(self, box: Sides, finest: Fraction) -> tuple[int, Fraction] | None:
+    def _cut(self, box: Sides, finest: Fraction, depth: int) -> tuple[int, Fraction] | None:
         """Axis and place of the next cut: the side that is the largest part of its axis; None where all are fine."""
-        if self.cells + 2 > MAX_CELLS:
+        if self.cells + 2 > MAX_CELLS or depth == MAX_DEPTH:
             return None
         parts = [
             ((high - low) / (axis.high - axis.low), -i)

@@ -15,6 +15,7 @@ from venmas.engine.map.tree import (
     FORMAT,
     MAX_AXES,
     MAX_CELLS,
+    MAX_DEPTH,
     MAX_ROUNDS,
     STATUSES,
     VERSION,
@@ -149,17 +150,19 @@ class _Reader:
         """The tree from its cells, each before its parts, lower ones first."""
         if len(rows) > MAX_CELLS:
             self.refuse(f"it has more than {MAX_CELLS} cells")
-        stack: list[tuple[Cell, Sides]] = [(made.root, made.box)]
+        stack: list[tuple[Cell, Sides, int]] = [(made.root, made.box, 0)]
         for row in rows:
             if not stack:
                 self.refuse("it has more cells than cuts make")
-            cell, box = stack.pop()
+            cell, box, depth = stack.pop()
             if isinstance(row, dict) and "cut" in row:
                 self._fields(row, {"axis": int, "cut": str}, "a cell that is cut")
+                if depth == MAX_DEPTH:
+                    self.refuse(f"it has more than {MAX_DEPTH} cuts above each other")
                 cell.cut = self._cut(made, row, box)
                 axis, where, low, high = cell.cut
                 lower, upper = halves(box, axis, where, made.axes[axis].integral)
-                stack += [(high, upper), (low, lower)]
+                stack += [(high, upper, depth + 1), (low, lower, depth + 1)]
             else:
                 self._leaf(row, cell, box)
         if stack:

@@ -20,8 +20,9 @@ from venmas.model.canonical.writer import canonical_text
 Status: TypeAlias = Literal["proved", "violated", "open"]
 STATUSES: tuple[Status, ...] = ("proved", "violated", "open")
 FORMAT, VERSION = "venmas-map", 1
-MAX_AXES, MAX_CELLS, MAX_ROUNDS = 100, 1 << 20, 60
-"""Most variables (functions of C may have 127 parameters), cells, and rounds, each with twice the time of the last."""
+MAX_AXES, MAX_CELLS, MAX_ROUNDS, MAX_DEPTH = 100, 1 << 20, 60, 240
+"""Most variables (functions of C may have 127 parameters), cells, rounds, each with twice the time of the last, and
+cuts above a cell, as names of files are of its place."""
 
 Side: TypeAlias = tuple[Fraction, Fraction]
 Sides: TypeAlias = tuple[Side, ...]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from venmas.bounds.affine.pieces import suited
 from venmas.bounds.affine.step import unknown
 from venmas.checker.exact.initial import initial_box
 from venmas.logic.linear import LinearExpr
@@ -29,8 +30,8 @@ from venmas.question import Question
 _FINEST = 10
 _FAR, _WIDE = 20, 4
 """Steps and variables from which on choices of a policy are tried as affine laws."""
-_PIECES, _INPUTS, _SIZE = 32, 4, 4096
-"""Pieces of the box of a network's inputs; inputs and weights, at most, of networks that are worth the time."""
+_PIECES = 32
+"""Pieces of the box of a network's inputs."""
 _VARIABLES, _BRANCHES = 64, 32
 """Variables that are not noise, and branches, of a piecewise linear system, at most."""
 
@@ -67,11 +68,7 @@ def pieces(question: Question) -> int:
     """Pieces of the inputs of networks, 0 where there are no small ones; the checker knows none, nor does float32."""
     if question.certified or question.semantics == "float32":
         return 0
-    small = (
-        made.input_size <= _INPUTS and sum(layer.weight.size for layer in made.layers) <= _SIZE
-        for made in networks_of(question.system).values()
-    )
-    return _PIECES if any(small) else 0
+    return _PIECES if any(map(suited, networks_of(question.system).values())) else 0
 
 
 def recorded(system: System) -> frozenset[str]:
