@@ -50,8 +50,8 @@ from venmas.question import Question
 
 log = logging.getLogger(__name__)
 
-_PART, _LAWS = 1 / 4, 1 / 2
-"""Parts of the time that is left for the first boxes, where other procedures take the question, too, and for laws."""
+_PART, _LAWS, _SETS = 1 / 4, 1 / 3, 1 / 4
+"""Parts of the time that is left for the first boxes of what others take, too, for laws, and for sets after them."""
 _BATCH, _FEWER = 32, 8
 """Boxes at a time; and where each of them has many sets."""
 _PATIENCE, _BOXED = 60.0, 0.6
@@ -149,11 +149,12 @@ class _Session:
         if isinstance(found, Proved) and found.proof is not None:  # a proof is written in more than the time of a look
             found = self._over = written(found, self.question.boxed, budget)
         if found is None and (lawful := self._by_laws()) is not None:
-            left = budget.whole.left
-            patience = _PATIENCE if left is None else _LAWS * left
-            answer = budget.spend(patience, lambda part: lawful._decide(part, part))
-            if answer is not None and not isinstance(answer, Unknown):
-                return answer
+            for part_of, session in ((_LAWS, lawful), (_SETS, self)):
+                left = budget.whole.left
+                patience = _PATIENCE if left is None else part_of * left
+                answer = budget.spend(patience, lambda part: session._decide(part, part))  # noqa: B023
+                if answer is not None and not isinstance(answer, Unknown):
+                    return answer
         return found or Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it at a first look")
 
     def _by_laws(self) -> _Session | None:
