@@ -65,8 +65,13 @@ def forks(system: System) -> bool:
 
 
 def pieces(question: Question) -> int:
-    """Pieces of the inputs of networks, 0 where there are no small ones; the checker knows none, nor does float32."""
-    if question.certified or question.semantics == "float32":
+    """Pieces of the inputs of networks, 0 where there are no small ones; the checker knows none, nor does float32.
+
+    Scores that an argmax compares keep DeepZ's symbols, which they share.
+    """
+    updates = [expr for branch in question.system.branches for _, expr in branch.updates]
+    compared = any(isinstance(node, ArgMax) for node in walk(updates))
+    if question.certified or question.semantics == "float32" or compared:
         return 0
     return _PIECES if any(map(suited, networks_of(question.system).values())) else 0
 
