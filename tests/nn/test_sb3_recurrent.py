@@ -49,7 +49,7 @@ def trained(folder: Path, space: Any, normalize: bool = False, norm_obs: bool = 
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
     class World(gymnasium.Env):  # type: ignore[misc,type-arg]
-        observation_space, action_space = gymnasium.spaces.Box(-9, 9, (2,)), space
+        observation_space, action_space = gymnasium.spaces.Box(-9, 9, (2,), seed=1), space
 
         def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
             return self.observation_space.sample(), {}

@@ -15,7 +15,7 @@ refuses what is neither ReLU nor the identity, until it is taught.
 3. Bounds by two affine forms or intervals: venmas/bounds/methods.py, venmas/bounds/linear_forms.py, of unrolled loops
    venmas/bounds/intervals.py; the relaxation itself: venmas/bounds/relaxation.py.
 4. Zonotopes: venmas/bounds/zonotope.py, venmas/bounds/zonotope_stacked.py, with errors of float32
-   venmas/bounds/single.py; with symbols, and substitution backward
+   venmas/bounds/single.py; over pieces venmas/bounds/affine/pieces.py; with symbols, and substitution backward
    (CROWN): venmas/bounds/crown_plan.py, venmas/bounds/crown.py; its slopes: venmas/bounds/crown_slopes.py.
 5. Their compiled twins: venmas/bounds/compiled/crown.py, venmas/bounds/compiled/crown_kernel.py,
    venmas/bounds/compiled/crown_layers_kernel.py, venmas/bounds/compiled/crown_slopes_kernel.py,
