@@ -7,6 +7,7 @@ for each step: the ends of each direction over the affine forms of all parts
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from types import UnionType
 
 import numpy as np
 
@@ -61,7 +62,12 @@ def unsuited(question: Question) -> str | None:
 
 def forks(system: System) -> bool:
     """Are there choices in its steps that a set of states may leave open?"""
-    return any(isinstance(node, ArgMax | Where) for b in system.branches for node in walk([e for _, e in b.updates]))
+    return _chosen(system, ArgMax | Where)
+
+
+def _chosen(system: System, kinds: type | UnionType) -> bool:
+    """Are there such choices in its steps?"""
+    return any(isinstance(node, kinds) for b in system.branches for node in walk([e for _, e in b.updates]))
 
 
 def pieces(question: Question) -> int:
@@ -69,9 +75,7 @@ def pieces(question: Question) -> int:
 
     Scores that an argmax compares keep DeepZ's symbols, which they share.
     """
-    updates = [expr for branch in question.system.branches for _, expr in branch.updates]
-    compared = any(isinstance(node, ArgMax) for node in walk(updates))
-    if question.certified or question.semantics == "float32" or compared:
+    if question.certified or question.semantics == "float32" or _chosen(question.system, ArgMax):
         return 0
     return _PIECES if any(map(suited, networks_of(question.system).values())) else 0
 
@@ -86,7 +90,7 @@ def lawful(system: System, steps: int) -> bool:
     moving = [n for n, decl in system.variables.items() if not ahead(n) and not decl.integral]
     if len(system.branches) > 1 or steps < _FAR or len(moving) < _WIDE:
         return False
-    return any(isinstance(node, ArgMax) for node in walk([e for _, e in system.branches[0].updates]))
+    return _chosen(system, ArgMax)
 
 
 class FlowpipeLayers:
