@@ -22,6 +22,7 @@ from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.halves import where
 from venmas.bounds.affine.join import joined, near
 from venmas.bounds.affine.step import Values
+from venmas.bounds.affine.tube import Tube
 from venmas.budget import Budget, BudgetError
 from venmas.errors import ModelError
 from venmas.logic import nnf
@@ -31,7 +32,6 @@ from venmas.model.evaluation.simulate import Batch, step_batch
 from venmas.model.witness.build import explain
 from venmas.procedure import Run
 from venmas.procedures.flowpipes.procedure import FLOWPIPES
-from venmas.procedures.flowpipes.run import Tube
 from venmas.question import Question, read_property
 
 FINE = Fineness(4, 1, 1, 20)

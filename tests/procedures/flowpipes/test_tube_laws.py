@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from venmas.answer import Answer, Proved
+from venmas.bounds.affine.tube import Tube
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
 from venmas.logic import Bounded, parse
@@ -18,7 +19,6 @@ from venmas.model.evaluation.simulate import step_batch
 from venmas.nn import relu_network
 from venmas.procedure import Run
 from venmas.procedures.flowpipes.procedure import FLOWPIPES
-from venmas.procedures.flowpipes.run import Tube
 from venmas.question import Question
 
 _STEPS, _RUNS = 20, 400

@@ -10,6 +10,7 @@ import pytest
 
 from venmas import verify
 from venmas.answer import Violated
+from venmas.bounds.affine.tube import Tube
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.checker.format.numbers import CheckError
@@ -19,7 +20,6 @@ from venmas.procedure import Run
 from venmas.procedures.flowpipes.plan import Failed
 from venmas.procedures.flowpipes.procedure import FLOWPIPES, FlowpipeSearch
 from venmas.procedures.flowpipes.refine import Part, Refining
-from venmas.procedures.flowpipes.run import Tube
 from venmas.procedures.flowpipes.tree import Tree
 from venmas.question import Question, drawn_for, read_property
 

@@ -16,6 +16,7 @@ from experiments.arch_comp.__main__ import INSTANCES, find
 from tests.corpus.smooth import check
 from venmas import verify
 from venmas.answer import Answer, Proved, Unknown, Violated
+from venmas.bounds.affine.tube import Tube
 from venmas.budget import Budget
 from venmas.checker.exact.initial import initial_box
 from venmas.checker.file import check_certificate
@@ -26,7 +27,6 @@ from venmas.nn import load_network
 from venmas.procedure import Run
 from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.procedures.flowpipes.proof import Flowpipes
-from venmas.procedures.flowpipes.run import Tube
 from venmas.question import Question, read_property
 
 FINE = Fineness(order=6, substeps=2, slices=4, symbols=20)

@@ -18,6 +18,7 @@ from flint import arb
 from tests.soundness.smooth.nets import random_network
 from tests.soundness.smooth.singles import evaluated
 from venmas import System, verify
+from venmas.bounds.affine.tube import Tube
 from venmas.checker.file import check_certificate, check_claim, read_certificate
 from venmas.checker.flowpipes.tree import states_of
 from venmas.checker.flowpipes.univariate import OutsideError
@@ -27,7 +28,6 @@ from venmas.model import apply_network, argmax, switch
 from venmas.model.evaluation.cuts import Fineness
 from venmas.nn import Network
 from venmas.nn.network import Layer
-from venmas.procedures.flowpipes.run import Tube
 
 FINE = Fineness(order=4, substeps=1, slices=1, symbols=20)
 STEPS = 3

@@ -2,7 +2,7 @@
 
     boxes := those around the initial sets, followed with coarse enclosures
     while there are boxes, the last ones first, a batch of equal fineness at a time:
-        follow them through the steps that the formula looks at          (`run`, `venmas.bounds.affine`)
+        follow them through the steps that the formula looks at                 (`venmas.bounds.affine.tube`)
             networks by DeepZ, or over pieces of their inputs; flows by Taylor series; one affine form a variable
             a set of states for each branch that some of them can take; too many sets: near ones become one
             over long runs of many variables: one set, open choices as affine laws    (`venmas.bounds.affine.laws`)
@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from venmas.answer import Answer, Proved, Remaining, Unknown
+from venmas.bounds.affine.tube import Tube
 from venmas.bounds.rounding import Bools, Floats, Index, float_beside
 from venmas.budget import Budget, BudgetError
 from venmas.checker.exact.initial import initial_box
@@ -42,7 +43,6 @@ from venmas.procedures.flowpipes.plan import Failed, Plan
 from venmas.procedures.flowpipes.proof import Flowpipes, written
 from venmas.procedures.flowpipes.reach import forks, lawful, pieces, recorded, unfollowed, unsuited
 from venmas.procedures.flowpipes.refine import Part, Refining
-from venmas.procedures.flowpipes.run import Tube
 from venmas.procedures.flowpipes.target import Following, TooLongError
 from venmas.procedures.flowpipes.tree import LAWFUL, Tree, ladder, middle
 from venmas.procedures.flowpipes.violations import Violations

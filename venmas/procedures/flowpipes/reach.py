@@ -13,6 +13,7 @@ import numpy as np
 
 from venmas.bounds.affine.pieces import suited
 from venmas.bounds.affine.step import unknown
+from venmas.bounds.affine.tube import Tube
 from venmas.checker.exact.initial import initial_box
 from venmas.logic.linear import LinearExpr
 from venmas.model.evaluation.cuts import Fineness
@@ -23,7 +24,6 @@ from venmas.model.system.disturbances import ahead
 from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
-from venmas.procedures.flowpipes.run import Tube
 from venmas.procedures.flowpipes.tree import USUAL, Tree, ladder
 from venmas.procedures.reach import Layer
 from venmas.question import Question

@@ -1,6 +1,6 @@
 """What a formula says of the states of some boxes, from sets that are reached step by step: true, false or open.
 
-Sets and the steps between them are a graph (`venmas.procedures.flowpipes.run.Link`). EX f is false of a set if f is of
+Sets and the steps between them are a graph (`venmas.bounds.affine.tube.Link`). EX f is false of a set if f is of
 all sets after it; AX f is if, whichever branches its states can take, f is false of all sets after it by one of these.
 
 While every state has had one successor, EX f and AX f say that f holds in it, and each run is looked at for itself:
@@ -13,27 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from time import monotonic
 
 import numpy as np
 
-from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.affine.tube import Link, Tube, linear
 from venmas.bounds.evaluation import certain
-from venmas.bounds.rounding import Bools, Floats, Index, float_beside
+from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import Budget
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
-from venmas.logic.linear import LinearExpr
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.procedures.flowpipes.plan import Failed, Plan, parts_of
-from venmas.procedures.flowpipes.run import Link, Tube
 
 _GROWTH = 16.0
 """Times the seconds of a step that the next one is expected to take, at most."""
-_FAR = Fraction(10) ** 200
-"""Thresholds that are floats for sure."""
 
 
 @dataclass
@@ -178,20 +173,6 @@ def _somehow(link: Link, told: Bools, every: Bools) -> Bools:
         by = [_everywhere(link, told, every, branch) for branch in group]
         truth &= np.logical_or.reduce([~sets, *by])
     return truth
-
-
-def linear(ring: Forms, expr: LinearExpr, state: dict[str, Form]) -> Form:
-    """The form of a linear expression over the variables; of what is known of it, the signs count."""
-    terms: list[tuple[Fraction, Form]] = [(c, state[name]) for name, c in expr.terms]
-    form = ring.combine(terms, expr.constant)
-    if len(terms) == 1 and abs(expr.constant) < _FAR * abs(
-        terms[0][0]
-    ):  # which side of a number a variable is on is told by its ends, without rounding
-        ((factor, value),) = terms
-        at, (low, high) = -expr.constant / factor, value.ends
-        ends = low - float_beside(at, 1), high - float_beside(at, -1)
-        form.known = ends if factor > 0 else (-ends[1], -ends[0])
-    return form
 
 
 class TooLongError(Exception):

@@ -27,6 +27,7 @@ from venmas.bounds.affine.laws import Laws
 from venmas.bounds.affine.reduce import reduced
 from venmas.bounds.affine.step import OpenChoiceError, Values
 from venmas.bounds.rounding import Bools, Floats, Index, Ints, float_beside
+from venmas.logic.linear import LinearExpr
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.expressions.expr import Switch, Variable
 from venmas.model.expressions.walk import walk
@@ -39,6 +40,8 @@ _NOISE = 36
 """Values of noise up to which all of them are followed from the start, so that their ranges may be cut."""
 _FORKS = 64
 """Sets of a box beyond which open choices make no more where no number is given, or near ones are joined."""
+_FAR = Fraction(10) ** 200
+"""Thresholds that are floats for sure."""
 
 
 @dataclass
@@ -62,33 +65,46 @@ class Tube:
     """
 
     def __init__(self, system: System, boxes: Sequence[Box], fine: Fineness, single: bool = False) -> None:
-        self.system, self.fine, self.steps, self.single = system, fine, 0, single
-        self.ring, self.boxes, self.alone = Forms(len(boxes)), np.arange(len(boxes)), True
-        self._count = len(boxes)
-
-        self.state: dict[str, Form] = {}
-        self.axes: list[str] = []
+        ring = Forms(len(boxes))
+        state: dict[str, Form] = {}
+        axes: list[str] = []
         noise = [name for name in system.variables if ahead(name)]
-        self._later: dict[str, list[tuple[Floats, Floats]]] = {}
-        """By disturbance, the ranges in the steps to come, by box, where these are no variables that are followed."""
+        later: dict[str, list[tuple[Floats, Floats]]] = {}
         if len(noise) > _NOISE:
             for name in noise:
-                self._later.setdefault(disturbance_of(name), []).append(_beside([box[name] for box in boxes]))
+                later.setdefault(disturbance_of(name), []).append(_beside([box[name] for box in boxes]))
         for name in system.variables:
-            if self._later and ahead(name):
+            if later and ahead(name):
                 continue
             lo = np.array([float_beside(box[name][0], -1) for box in boxes])
             hi = np.array([float_beside(box[name][1], 1) for box in boxes])
             if all(box[name][0] == box[name][1] for box in boxes):
-                self.state[name] = self.ring.between(lo, hi)
+                state[name] = ring.between(lo, hi)
             else:
-                self.axes.append(name)
-                self.state[name] = self.ring.symbol(lo, hi)
+                axes.append(name)
+                state[name] = ring.symbol(lo, hi)
+        self._begin(system, ring, state, fine, single)
+        self.axes, self._later = axes, later
+
+    @classmethod
+    def over(cls, system: System, ring: Forms, state: dict[str, Form], fine: Fineness, single: bool = False) -> Tube:
+        """The states that follow those of some sets, one a row, whose forms are given."""
+        self = cls.__new__(cls)
+        self._begin(system, ring, state, fine, single)
+        return self
+
+    def _begin(self, system: System, ring: Forms, state: dict[str, Form], fine: Fineness, single: bool) -> None:
+        self.system, self.fine, self.steps, self.single = system, fine, 0, single
+        self.ring, self.state, self.boxes, self.alone = ring, state, np.arange(ring.size), True
+        self._count = ring.size
+        self.axes: list[str] = []
+        self._later: dict[str, list[tuple[Floats, Floats]]] = {}
+        """By disturbance, the ranges in the steps to come, by box, where these are no variables that are followed."""
         self._laws: dict[Hashable, Laws] | None = system.once("laws", dict) if fine.sets == 1 and not single else None
         self._modes: list[str] = system.once("modes of flowpipes", lambda: _modes(system))
         """The variables that say which of several expressions is meant, as a network for each of their values."""
         # noise of later steps brings no symbols; to have fewer takes time, which many sets are worth
-        self._symbols = fine.symbols * sum(len(system.branches) == 1 or not ahead(name) for name in self.state)
+        self._symbols = fine.symbols * sum(len(system.branches) == 1 or not ahead(name) for name in state)
 
     @np.errstate(all="ignore")  # what overflows says nothing
     def advance(self) -> Link:
@@ -215,6 +231,19 @@ class Tube:
     def ends(self) -> Mapping[str, tuple[Floats, Floats]]:
         """The box of each variable, over all sets: (B,) twice."""
         return {name: form.ends for name, form in self.state.items()}
+
+
+def linear(ring: Forms, expr: LinearExpr, state: dict[str, Form]) -> Form:
+    """The form of a linear expression over the variables; of what is known of it, the signs count."""
+    terms: list[tuple[Fraction, Form]] = [(c, state[name]) for name, c in expr.terms]
+    form = ring.combine(terms, expr.constant)
+    # which side of a number a variable is on is told by its ends, without rounding
+    if len(terms) == 1 and abs(expr.constant) < _FAR * abs(terms[0][0]):
+        ((factor, value),) = terms
+        at, (low, high) = -expr.constant / factor, value.ends
+        ends = low - float_beside(at, 1), high - float_beside(at, -1)
+        form.known = ends if factor > 0 else (-ends[1], -ends[0])
+    return form
 
 
 def _beside(ends: Sequence[tuple[Fraction, Fraction]]) -> tuple[Floats, Floats]:
