@@ -23,6 +23,7 @@ PROCEDURES = {
     "k-induction": "venmas.procedures.kinduction.procedure:K_INDUCTION",
     "forever": "venmas.procedures.forever.procedure:FOREVER",
     "cells": "venmas.procedures.forever.bounded:CELLS",
+    "covers": "venmas.procedures.covers.procedure:COVERS",
     "cell-mapping": "venmas.procedures.reachability.cell_mapping:CELL_MAPPING",
     "forever-ltl": "venmas.procedures.forever_ltl.procedure:FOREVER_LTL",
     "bmc": "venmas.procedures.bmc.procedure:BMC",

@@ -1,0 +1,226 @@
+"""A cover of what runs reach, step by step, on grids of one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from math import ceil
+
+import numpy as np
+
+from venmas.answer import Proved
+from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.affine.tube import Tube, linear
+from venmas.bounds.evaluation import certain
+from venmas.bounds.rounding import Bools, Floats, Ints, float_beside
+from venmas.budget import Budget
+from venmas.checker.exact.initial import initial_box
+from venmas.logic import And, Atom, Bottom, Formula, Or, Top
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.system.system import System
+from venmas.procedures.covers.frame import Frame
+from venmas.procedures.covers.paving import SIDE, CrowdedError, Paving, paved, together
+
+_FINE = Fineness(order=4, substeps=1, slices=1, symbols=20)
+_BATCH = 512
+"""Boxes that are followed together."""
+_PARTS = 100_000
+"""Parts of the initial sets."""
+_LEAST = 12
+"""Halvings of the units of a grid, at most, while what runs reach becomes smaller."""
+
+
+class CoarseError(Exception):
+    """A cover is too coarse. step: where; share: of the sets there that are open."""
+
+    def __init__(self, step: int, share: float = 1.0) -> None:
+        super().__init__(f"a cover is too coarse after {step} steps")
+        self.step, self.share = step, share
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked of the runs of a system. noise: the variables that have another value, in these ranges, in each
+    step. names: the variables whose sets are covered; fixed: the values of all others. first, last: steps at which no
+    state may meet `wrong`; last is None for all from the first on. single: networks in any float32 evaluation.
+    """
+
+    system: System
+    noise: Mapping[str, tuple[Fraction, Fraction]]
+    names: tuple[str, ...]
+    fixed: Mapping[str, Fraction]
+    first: int
+    last: int | None
+    wrong: Formula
+    single: bool
+
+    def drawn(self, ring: Forms, state: Mapping[str, Form]) -> dict[str, Form]:
+        """Sets of states with new values of all noise."""
+        found = dict(state)
+        for name, ends in self.noise.items():
+            found[name] = ring.symbol(
+                *(np.full(ring.size, float_beside(at, way)) for at, way in zip(ends, (-1, 1), strict=True))
+            )
+        return found
+
+    def whole(self, ring: Forms, state: Mapping[str, Form]) -> dict[str, Form]:
+        """The same with what has one value."""
+        return self.drawn(ring, state) | {name: ring.constant(value) for name, value in self.fixed.items()}
+
+
+@dataclass
+class _Layer:
+    """Sets that are followed. number: of the next batch; found: pavings around what came of those before it."""
+
+    sets: list[tuple[Forms, dict[str, Form]]] | Paving
+    number: int = 0
+    found: list[Paving] = field(default_factory=list)
+
+
+class Cover:
+    """Sets that contain all states after 0, stride, 2 stride, .. steps, as boxes in a frame.
+
+    runs: sampled ones (T, B, n), as parts of whose spread cells are chosen, `along` each coordinate.
+    """
+
+    def __init__(self, task: Task, frame: Frame, stride: int, along: int, runs: Floats) -> None:
+        self.task, self.stride = task, stride
+        self.step = self.boxes = 0
+        self.leaving: set[str] = set()
+        spread = np.ptp(frame.seen(runs), axis=1)  # (T, n)
+        spread = np.maximum.accumulate(spread[::-1])[::-1]
+        full = np.maximum(spread[0], 1e-9)
+        self._halved = np.floor(np.log2(full / np.maximum(spread, full * 2.0**-_LEAST))).astype(int)
+        self._frame = frame.scaled([Fraction(float(s)) / (along * SIDE) for s in full])
+        self._scaled: dict[tuple[int, ...], Frame] = {}
+        self._known: Paving | None = None
+        """What was reached before, on the grid at hand, if what follows it is to have the same property."""
+        self._layer = _Layer(self._start())
+
+    def advance(self, budget: Budget) -> bool:
+        """Follow all sets for some steps; is it proved? Where the budget ends, it goes on later. Raises `CoarseError`."""
+        task, layer = self.task, self._layer
+        steps = self.stride if task.last is None else min(self.stride, task.last - self.step)
+        after = self._frame_of(self.step + steps)
+        try:
+            while layer.number < self._batches():
+                budget()
+                layer.found.append(paved(*self._followed(*self._batch(layer.number), steps, after)))
+                layer.number += 1
+            self.step += steps
+            if self.step == task.last:
+                return True
+            found = together(layer.found)
+            if self._known is None or self.step < task.first or after is not self._frame_of(self.step - steps):
+                self._known = fresh = found
+            else:
+                self._known, fresh = self._known.joined(found)
+        except (CrowdedError, OverflowError) as error:
+            raise CoarseError(self.step) from error
+        self._layer = _Layer(fresh)
+        return not len(fresh)
+
+    def proved(self) -> Proved:
+        """The answer, once it is proved."""
+        return Proved("bounds", frozenset(self.leaving), self.task.system.may_deadlock)
+
+    # -- sets ----------------------------------------------------------------------------------------------------------
+
+    def _frame_of(self, step: int) -> Frame:
+        """The frame in units as small as what runs reach from a step on."""
+        halved = tuple(self._halved[min(step, len(self._halved) - 1)].tolist())
+        if halved not in self._scaled:
+            self._scaled[halved] = self._frame.scaled([Fraction(1, 2**h) for h in halved])
+        return self._scaled[halved]
+
+    def _start(self) -> list[tuple[Forms, dict[str, Form]]]:
+        """The boxes around the initial sets, in parts which are about as wide as cells."""
+        task = self.task
+        frame = self._frame_of(0)
+        found: list[tuple[Forms, dict[str, Form]]] = []
+        for region in task.system.regions:
+            box = initial_box(task.system, region)
+            if box is None:
+                continue
+            ends = dict(zip(task.system.variables, box, strict=True))
+            counts = []
+            for i, name in enumerate(frame.names):
+                width = ends[name][1] - ends[name][0]
+                counts.append(max(1, ceil(max(abs(row[i]) for row in frame.rows) * width / SIDE)))
+            while np.prod(counts, dtype=float) > _PARTS:
+                counts[int(np.argmax(counts))] //= 2
+            sides = []
+            for name, count in zip(frame.names, counts, strict=True):
+                low, high = ends[name]
+                at = [low + (high - low) * k / count for k in range(count + 1)]
+                sides.append([(float_beside(a, -1), float_beside(b, 1)) for a, b in zip(at[:-1], at[1:], strict=True)])
+            boxes = np.array(list(product(*sides)))  # (B, n, 2)
+            for begin in range(0, len(boxes), _BATCH):
+                part = boxes[begin : begin + _BATCH]
+                ring = Forms(len(part))
+                state = {
+                    name: ring.between(part[:, i, 0], part[:, i, 1])
+                    if (part[:, i, 0] == part[:, i, 1]).all()
+                    else ring.symbol(part[:, i, 0], part[:, i, 1])
+                    for i, name in enumerate(frame.names)
+                }
+                found.append((ring, state))
+        return found
+
+    def _batches(self) -> int:
+        sets = self._layer.sets
+        return len(sets) if isinstance(sets, list) else -(-len(sets) // _BATCH)
+
+    def _batch(self, number: int) -> tuple[Forms, dict[str, Form]]:
+        sets = self._layer.sets
+        if isinstance(sets, list):
+            return sets[number]
+        part = sets.rows(slice(number * _BATCH, (number + 1) * _BATCH))
+        ring = Forms(len(part))
+        return ring, self._frame_of(self.step).state(ring, part.low, part.high)
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def _followed(self, ring: Forms, state: dict[str, Form], steps: int, after: Frame) -> tuple[Ints, Ints]:
+        """Boxes around what follows some sets after some steps."""
+        task = self.task
+        self.boxes += ring.size
+        tube = Tube.over(task.system, ring, task.whole(ring, state), _FINE, task.single)
+        if not self.step:  # later ones were looked at before boxes were put around them
+            self._check(tube, 0)
+        for step in range(self.step + 1, self.step + steps + 1):
+            tube.advance()
+            self._check(tube, step)
+            tube.state = task.drawn(tube.ring, tube.state)
+        return after.ends(tube.ring, tube.state)
+
+    @np.errstate(all="ignore")
+    def _check(self, tube: Tube, step: int) -> None:
+        """Note what may leave its range. Raises `CoarseError` where a state may be one that must not be reached."""
+        task = self.task
+        if tube.ring.broken.any():
+            raise CoarseError(step)
+        if step >= task.first:
+            open_ = ~self._never(tube, task.wrong)
+            if open_.any():
+                raise CoarseError(step, float(open_.mean()))
+        for name in task.names if step else ():
+            (low, high), decl = tube.state[name].ends, task.system.variables[name]
+            if not (decl.lower <= low.min(initial=np.inf) and high.max(initial=-np.inf) <= decl.upper):
+                self.leaving.add(name)
+
+    def _never(self, tube: Tube, formula: Formula) -> Bools:
+        """In which sets is a core formula about one state true nowhere? (B,)."""
+        match formula:
+            case Atom():
+                form = linear(tube.ring, formula.comparison.expr, tube.state)
+                return np.asarray(certain(form.ends, formula.comparison.relation)[1])
+            case And(parts):
+                return np.logical_or.reduce([self._never(tube, part) for part in parts])
+            case Or(parts):
+                return np.logical_and.reduce([self._never(tube, part) for part in parts])
+            case Top() | Bottom():
+                return np.full(tube.ring.size, isinstance(formula, Bottom))
+        raise TypeError(type(formula))

@@ -1,0 +1,82 @@
+"""Skew coordinates ``y = rows x`` in which sets are boxes: along the variables, the modes of a loop, or what runs spread.
+
+Rows are rationals and so is their inverse, so that changes of coordinates round as sums of forms do, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.rounding import Floats, Ints
+from venmas.logic.linear import invert
+
+_SKEW = 1e6
+"""Greatest condition number of a change of coordinates."""
+_LARGEST = 2.0**45
+"""Coordinates beyond which floats are coarse beside a unit."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Coordinates of the variables `names`. rows: (n, n), of a coordinate each; columns: the inverse."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Fraction, ...], ...]
+    columns: tuple[tuple[Fraction, ...], ...]
+
+    def scaled(self, units: Sequence[Fraction]) -> Frame:
+        """The same, in units of so many of the old ones along each axis."""
+        rows = tuple(tuple(c / unit for c in row) for row, unit in zip(self.rows, units, strict=True))
+        return Frame(self.names, rows, tuple(tuple(map(Fraction.__mul__, row, units)) for row in self.columns))
+
+    def state(self, ring: Forms, low: Ints, high: Ints) -> dict[str, Form]:
+        """Forms of the variables in boxes, (B, n) twice: one a row of the ring."""
+        axes = [ring.symbol(low[:, i].astype(float), high[:, i].astype(float)) for i in range(len(self.names))]
+        return {
+            name: ring.combine([(c, axis) for c, axis in zip(row, axes, strict=True) if c])
+            for name, row in zip(self.names, self.columns, strict=True)
+        }
+
+    def ends(self, ring: Forms, state: Mapping[str, Form]) -> tuple[Ints, Ints]:
+        """Boxes around sets of states, (B, n) twice. Raises `OverflowError`."""
+        found = []
+        for row in self.rows:
+            form = ring.combine([(c, state[name]) for c, name in zip(row, self.names, strict=True) if c])
+            found.append((np.floor(form.ends[0]), np.ceil(form.ends[1])))
+        low, high = (np.stack(side, 1) for side in zip(*found, strict=True))
+        if not (np.abs(low).max(initial=0) < _LARGEST and np.abs(high).max(initial=0) < _LARGEST):
+            raise OverflowError("sets are too wide for any grid")
+        return low.astype(np.int64), high.astype(np.int64)
+
+    def seen(self, states: Floats) -> Floats:
+        """Coordinates of sampled states, (.., n)."""
+        return np.asarray(states @ np.array([[float(c) for c in row] for row in self.rows]).T)
+
+
+def frames(names: Sequence[str], runs: Floats) -> list[Frame]:
+    """The frames that sampled runs (T, B, n) suggest."""
+    n = len(names)
+    spread = np.maximum(np.ptp(runs, axis=1).max(0), 1e-9)
+    found = [_frame(names, np.diag(1 / spread))]
+    before, after = (part.reshape(-1, n) / spread for part in (runs[:-1], runs[1:]))
+    late = runs[len(runs) // 2 :].reshape(-1, n) / spread
+    with np.errstate(all="ignore"):
+        ones = np.ones((len(before), 1))
+        fitted = np.linalg.lstsq(np.hstack([before, ones]), after, rcond=None)[0][:n].T
+        values, vectors = np.linalg.eig(fitted)
+        modes = np.stack([v.imag if at.imag < 0 else v.real for at, v in zip(values, vectors.T, strict=True)], 1)
+        for basis in (modes, np.linalg.eigh(np.cov(late.T).reshape(n, n))[1]):
+            if n > 1 and np.isfinite(basis).all() and np.linalg.cond(basis) < _SKEW:
+                found.append(_frame(names, np.linalg.inv(basis) / spread))
+    return [frame for frame in found if frame is not None]  # type: ignore[misc]
+
+
+def _frame(names: Sequence[str], rows: Floats) -> Frame | None:
+    exact = [[Fraction(float(f"{c:.6g}")) for c in row] for row in rows.tolist()]
+    columns = invert(exact)
+    return None if columns is None else Frame(tuple(names), tuple(map(tuple, exact)), columns)

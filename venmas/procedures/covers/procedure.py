@@ -1,0 +1,216 @@
+"""Covers: AG p, for ever or in a window of steps, by boxes on a grid in skew coordinates, cut anew every few steps.
+
+    runs in floats: how wide sets of states are, and coordinates that suit them             (`sampled`, `frame`)
+    for finer and finer grids, in each of these coordinates, with one step or two at a time:
+        sets := parts of the boxes around the initial sets                                  (`cover`)
+        repeat: zonotopes follow all sets for these steps; p in all of them, else: too coarse
+                sets := in each cell of the grid, the box around what zonotopes have in it  (`paving`)
+                where p is asked from here on: together with what was reached before; nothing is new: proved
+
+Noise is an input of each step. A zonotope around all that noise and a network may do in many steps is too wide; cells
+keep sets of any shape, and a box in each of them, rather than the whole cell, keeps their edges. Grids become finer
+as sets become smaller. Cell-to-cell mapping (Hsu, 1980) and subpavings (Kieffer, Jaulin, Walter, 2002), with zonotopes
+in between (Girard, HSCC 2005).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from venmas.answer import Answer, Proved, Unknown
+from venmas.bounds.rounding import Floats
+from venmas.budget import Budget, limited
+from venmas.checker.exact.initial import initial_box
+from venmas.errors import Reason
+from venmas.logic import nnf
+from venmas.logic.window import window
+from venmas.model.system.disturbances import drawn
+from venmas.procedure import Run
+from venmas.procedures.covers.cover import CoarseError, Cover, Task
+from venmas.procedures.covers.frame import Frame, frames
+from venmas.procedures.covers.sampled import sampled
+from venmas.question import Question
+
+_ALONG = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90)
+"""Cells along what runs reach of a coordinate."""
+_STRIDES = (1, 2, 4)
+_STEPS = 200
+"""Steps of sampled runs, at most."""
+_SHORT = 5
+"""Steps below which sets are followed as well without a grid."""
+_LONG = 10
+"""Steps from which on it is tried before others have long turns."""
+_MOST = 6
+"""Coordinates, at most."""
+_KEPT = 2
+"""Frames with each number of steps at a time that are tried on the second grid, later one; covers that go on."""
+_FIRST = 0.5
+"""Seconds for a cover on the first grid; on each finer one, twice as many."""
+
+
+@dataclass
+class Covered:
+    """Of the last cover: boxes that were followed, cells along each coordinate, and steps."""
+
+    along: int = 0
+    boxes: int = 0
+    steps: int = 0
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Names with values."""
+        text = f"{self.boxes} boxes in {self.steps} steps, {self.along} cells along each coordinate"
+        return [("cover", text)] if self.along else []
+
+
+class CoverSearch:
+    """The procedure."""
+
+    name = "covers"
+    help = "Boxes on grids in skew coordinates, around all states that runs reach."
+    smooth = noisy = True
+
+    def accepts(self, question: Question, run: Run) -> str | None:
+        """AG p, for ever or in a window of steps, p about one state, of systems of a few real variables."""
+        asked = window(question.asked)
+        if asked is None or question.about == "deadlock" or (asked[1] is not None and asked[1] < _SHORT):
+            return f"it is for AG p, for ever or up to {_SHORT} steps and more, with p about one state"
+        if question.certified:
+            return "it writes no certificates"
+        if question.inductive is not None:
+            return "it is to be proved by the set that was given"
+        return _unsuited(question)
+
+    def eager(self, question: Question, run: Run) -> bool:
+        """Of many steps, what others followed already in one set."""
+        asked = window(question.asked)
+        return asked is None or asked[1] is None or asked[1] >= _LONG
+
+    def start(self, question: Question, run: Run) -> CoverSession:
+        """Nothing is done yet."""
+        return CoverSession(question)
+
+
+def _unsuited(question: Question) -> str | None:
+    system = question.undrawn or question.system
+    moved = {name for branch in system.branches for name, _ in branch.updates} - {*system.disturbances}
+    if any(system.variables[name].integral for name in moved):
+        return "integers change"
+    if not 0 < len(moved) <= _MOST:
+        return f"it is for at most {_MOST} variables that change"
+    return None
+
+
+@dataclass
+class _Try:
+    """A cover on a grid. reached: after which step it was too coarse, or is, and the share of sets that were not."""
+
+    way: tuple[Frame, int]
+    along: int
+    cover: Cover
+    reached: tuple[int, float] = (0, 0.0)
+    coarse: bool = False
+
+
+class CoverSession:
+    """Covers in rounds, each of which adds those of a finer grid."""
+
+    def __init__(self, question: Question) -> None:
+        self.question, self.figures = question, Covered()
+        self._task: Task | None = None
+        self._runs: Floats | None = None
+        self._ways: list[tuple[Frame, int]] = []
+        self._round = 0
+        self._seconds = _FIRST
+        self._left = 0.0
+        """Seconds of a cover in this round, and those that are left for the one at hand."""
+        self._tries: list[_Try] = []
+        self._number = 0
+        """Those of the round, and the number of the one at hand."""
+
+    def advance(self, budget: Budget) -> Answer:
+        """Cover what is reached on finer and finer grids."""
+        if self._task is None:
+            with limited(budget):
+                why = self._begin()
+            if why is not None:
+                return Unknown(Reason.OPEN, why)
+        while self._tries:
+            if self._number == len(self._tries):
+                self._next()
+                continue
+            one = self._tries[self._number]
+            found = self._tried(one, budget)
+            self.figures = Covered(one.along, one.cover.boxes, one.cover.step)
+            if found is not None:
+                return found
+            self._number, self._left = self._number + 1, self._seconds
+        return Unknown(Reason.OPEN, "the finest grids do not decide it")
+
+    def _tried(self, one: _Try, budget: Budget) -> Proved | None:
+        """The answer of a cover; None where it is too coarse, or takes longer."""
+        begun, cover = budget.spent, one.cover
+        try:
+            done = budget.spend(self._left, lambda part: _followed(cover, part))
+        except CoarseError as error:
+            one.reached, one.coarse = (error.step, -error.share), True
+            return None
+        finally:  # also where the turn ends sooner
+            self._left -= budget.spent - begun
+        one.reached, one.coarse = (cover.step, 0.0), done is not None
+        if not done or (self.question.inside and cover.leaving):
+            return None
+        return replace(cover.proved(), inside=self.question.inside)
+
+    def _next(self) -> None:
+        """The next round: what takes longer, and the ways that led farthest on a finer grid."""
+        last = [one for one in self._tries if one.along == _ALONG[min(self._round, len(_ALONG) - 1)]]
+        best = sorted(last, key=lambda one: one.reached, reverse=True)
+        kept = 1 if self._round else _KEPT
+        self._ways = [way for stride in _STRIDES for way in [one.way for one in best if one.way[1] == stride][:kept]]
+        longer = [one for one in self._tries if not one.coarse][-_KEPT:]
+        self._round, self._number, self._seconds = self._round + 1, 0, 2 * self._seconds
+        self._tries = longer + (self._on(_ALONG[self._round]) if self._round < len(_ALONG) else [])
+        self._left = self._seconds
+
+    def _on(self, along: int) -> list[_Try]:
+        assert self._task is not None and self._runs is not None
+        return [_Try(way, along, Cover(self._task, *way, along, self._runs)) for way in self._ways]
+
+    def _begin(self) -> str | None:
+        """Look at sampled runs; why there is nothing to do."""
+        question = self.question
+        asked = window(question.asked)
+        assert asked is not None
+        first, last, holds = asked
+        base = question.undrawn or question.system
+        system = drawn(base, 1)
+        noise = {n: (base.variables[n].lower, base.variables[n].upper) for n in base.disturbances}
+        moved = {name for branch in system.branches for name, _ in branch.updates}
+        fixed = {}
+        boxes = [box for region in system.regions if (box := initial_box(system, region)) is not None]
+        for i, name in enumerate(system.variables):
+            if name in moved or name in noise:
+                continue
+            ends = {end for box in boxes for end in box[i]}
+            if len(ends) == 1:
+                fixed[name] = ends.pop()
+            elif system.variables[name].integral:
+                return f"the integer {name} has several values"
+        names = tuple(n for n in system.variables if n not in noise and n not in fixed)
+        self._runs = sampled(system, names, noise, _STEPS if last is None else min(last, _STEPS))
+        if self._runs is None:
+            return "no runs were found that tell how wide sets are"
+        wrong = nnf(holds, negate=True)
+        self._task = Task(system, noise, names, fixed, first, last, wrong, question.semantics == "float32")
+        self._ways = [(frame, stride) for frame in frames(names, self._runs) for stride in _STRIDES]
+        self._tries, self._left = self._on(_ALONG[0]), self._seconds
+        return None
+
+
+def _followed(cover: Cover, budget: Budget) -> bool:
+    while not cover.advance(budget):
+        pass
+    return True
+
+
+COVERS = CoverSearch()
