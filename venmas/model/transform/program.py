@@ -205,6 +205,6 @@ def layer_of(rows: Iterable[tuple[Mapping[int, Fraction], Fraction, bool]], widt
                 weights[i, j] = near
             else:
                 bias[i] = near
-            if Fraction(near) != c:
+            if near.as_integer_ratio() != c.as_integer_ratio():  # both in lowest terms
                 inexact[i, j] = c
     return ProgramLayer(weights, bias, np.array([relu for *_, relu in listed], dtype=bool), inexact)
