@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 
-from venmas.bounds import State
 from venmas.bounds.reach import Outcome, Reach
+from venmas.bounds.states import State
 from venmas.budget import ask
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top, conjunction
 from venmas.model.evaluation.regions import bounding_box

@@ -16,8 +16,8 @@ from time import monotonic
 import numpy as np
 
 from venmas.answer import Answer, Proved, Unknown
-from venmas.bounds import State, States
 from venmas.bounds.reach import Reach
+from venmas.bounds.states import State, States
 from venmas.bounds.truth import Oracle, bounded_regions, deep_runs, region_formula
 from venmas.budget import Budget, limited
 from venmas.errors import Reason

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from venmas.bounds import State, Step
+from venmas.bounds.states import State, Step
 from venmas.bounds.truth import Oracle
 from venmas.budget import asking
 from venmas.logic import AX, EX, And, Formula, Or

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Literal, Protocol
 
-from venmas.bounds import Findings, State, States
 from venmas.bounds.reach import Reach
+from venmas.bounds.states import Findings, State, States
 from venmas.bounds.truth import BoundedRegion, Oracle, bounded_regions, region_formula
 from venmas.logic import Formula, conjunction, disjunction
 from venmas.model.system.system import System

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from venmas.bounds import State, Step
 from venmas.bounds.reach import Outcome
+from venmas.bounds.states import State, Step
 from venmas.bounds.truth import Oracle
 from venmas.logic import AX, EX, And, Atom, Formula, Or
 from venmas.logic.linear import Comparison, Relation
