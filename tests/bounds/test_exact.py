@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from venmas.bounds import States
 from venmas.bounds.exact import affine_form, exact_range, local_form
+from venmas.bounds.states import States
 from venmas.logic.linear import LinearExpr
 from venmas.model import System, maximum, where
 from venmas.model.expressions.expr import Expr

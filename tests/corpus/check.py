@@ -15,7 +15,7 @@ from tests.corpus.finite import FiniteCase
 from tests.corpus.pwl import PwlCase
 from tests.corpus.spec import Spec, State, build, holds, starts, step
 from tests.in_process import IN_PROCESS
-from venmas.bounds import States
+from venmas.bounds.states import States
 from venmas.checker.file import check_certificate
 from venmas.engine.modes import modes
 from venmas.engine.report import Report, Verdict

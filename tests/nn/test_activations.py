@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import venmas
-from venmas.bounds import METHODS, zonotope, zonotope_stacked
+from venmas.bounds import zonotope, zonotope_stacked
 from venmas.bounds.crown_plan import plan_of
 from venmas.bounds.linear_forms import constant
+from venmas.bounds.methods import METHODS
 from venmas.engine.modes import of_bounded
 from venmas.engine.verify import verify
 from venmas.errors import NetworkError

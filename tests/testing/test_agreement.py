@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from tests.in_process import in_process
-from venmas.bounds import States
+from venmas.bounds.states import States
 from venmas.checker.format.lines import Line, Lines
 from venmas.checker.goals.check import check
 from venmas.engine.report import Verdict

@@ -10,9 +10,3 @@
 
 An activation is added as the module `venmas.nn.network` says.
 """
-
-from venmas.bounds.linear_forms import Quantity
-from venmas.bounds.methods import METHODS, Activations, BoundMethod
-from venmas.bounds.states import Findings, State, States, Step
-
-__all__ = ["METHODS", "Activations", "BoundMethod", "Findings", "Quantity", "State", "States", "Step"]

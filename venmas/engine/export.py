@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from venmas._version import __version__
+from venmas.bounds.truth import deep_runs
 from venmas.engine.modes import modes
 from venmas.engine.tuning import NOTHING, read_tune
 from venmas.errors import UsageError
@@ -25,7 +26,6 @@ from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.procedure import Settings
 from venmas.procedures.milp.encoding import Subproblem, Task, encode
-from venmas.procedures.milp.encoding.encode import deep_runs
 from venmas.procedures.milp.procedure import strategy_of
 from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING, SUCCESSORS
 from venmas.question import drawn_for, read_formula
@@ -112,7 +112,7 @@ def export_programs(
     stream = encode(task)
     found.stopped = "interrupted"
     try:
-        with deep_runs(task), np.errstate(over="ignore", invalid="ignore"):
+        with deep_runs(task.target), np.errstate(over="ignore", invalid="ignore"):
             for subproblem in stream:
                 if subproblem is None:
                     found.discarded = stream.discarded

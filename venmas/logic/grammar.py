@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from lark import Lark, ParseTree, Token
 
 from venmas.budget import ask
+from venmas.logic.lalr import parser
 from venmas.logic.printing import NAME_PATTERN
 
 _END = r"(?![A-Za-z0-9_])"
@@ -93,6 +94,9 @@ UNTIL.2: /[URWM]{_END}/
 """
 
 
+NAMES = {GRAMMAR: "branching", LINEAR_GRAMMAR: "linear"}
+"""Under which their tables are stored."""
+
 _FREQUENT = ("NUMBER", "NAME", "QUOTED", "TRUE", "FALSE", "NOT", "NEXT", "PATH", "PLUS", "MINUS", "LPAR")
 """Of these tokens one occurs in every formula again and again, so that there the clock is asked."""
 
@@ -101,10 +105,9 @@ _SHORT = 1000
 
 
 @cache
-def _parser(text: str) -> Lark:
-    """The LALR parser of a grammar, built once."""
-    looks = dict.fromkeys(_FREQUENT, _asked)
-    return Lark(text, parser="lalr", lexer="contextual", maybe_placeholders=False, lexer_callbacks=looks)
+def _parser(grammar: str) -> Lark:
+    """The LALR parser of a grammar, one in a process."""
+    return parser(NAMES.get(grammar), grammar, dict.fromkeys(_FREQUENT, _asked))
 
 
 def tree(text: str, grammar: str = GRAMMAR) -> ParseTree:

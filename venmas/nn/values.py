@@ -49,8 +49,8 @@ class Value:
     @property
     def distinct(self) -> bool:
         """Whether no output is named twice."""
-        used = np.concatenate([p[p != 0] for p in self.parts])
-        return len(np.unique(np.abs(used))) == len(used)
+        used = np.sort(np.abs(np.concatenate([p[p != 0] for p in self.parts])))
+        return bool((used[1:] != used[:-1]).all())
 
     def rearranged(self, operation: Callable[[NDArray[Any]], NDArray[Any]]) -> Value:
         """The tensor after an operation that moves entries."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from venmas import System, load_scenario, verify
-from venmas.bounds import States
 from venmas.bounds.reach import Reach
+from venmas.bounds.states import States
 from venmas.logic import nnf, parse
 from venmas.model import where
 from venmas.procedures.milp.encoding import Task, encode

@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from venmas.bounds import States
+from venmas.bounds.states import States
 from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, load_scenario, switch, where
 from venmas.model.evaluation.regions import bounding_box

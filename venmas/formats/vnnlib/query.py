@@ -11,13 +11,12 @@ from typing import NoReturn, TypeAlias
 from venmas.formats.vnnlib.implied import ends_of, with_bounds
 from venmas.logic.formula import TRUE, And, Atom, Bottom, Formula, Or, Top, conjunction, disjunction
 from venmas.logic.linear import LinearExpr, Relation
+from venmas.model.transform.program import Box as Box
 
 MAX_CASES = 10_000
 """Most boxes of inputs that one property may name."""
 _LARGEST = Fraction(10) ** 100
 _TOO_MANY = f"the disjunctions over inputs make more than {MAX_CASES} boxes: split the property into several files"
-
-Box: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
 
 
 def hull(boxes: Sequence[Box]) -> Box:

@@ -211,9 +211,12 @@ class _Step:
 def _combined(parts: Sequence[tuple[Fraction, _Form]], constant: Fraction) -> _Form:
     terms: dict[int, Fraction] = {}
     for factor, form in parts:
-        constant += factor * form.constant
+        same = factor == 1  # most are: rationals are multiplied and added only where that changes them
+        if form.constant:
+            constant += form.constant if same else factor * form.constant
         for unit, c in form.terms.items():
-            terms[unit] = terms.get(unit, 0) + factor * c
+            part, before = c if same else factor * c, terms.get(unit)
+            terms[unit] = part if before is None else before + part
     return _Form({u: c for u, c in terms.items() if c}, constant)
 
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
 from operator import mul
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ from venmas.budget import ask
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Box: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
+"""Ends of the inputs, in their order."""
 
 AND, OR = -1, -2
 """Codes of `Program.formula`, each followed by how many it joins."""
@@ -205,6 +208,6 @@ def layer_of(rows: Iterable[tuple[Mapping[int, Fraction], Fraction, bool]], widt
                 weights[i, j] = near
             else:
                 bias[i] = near
-            if Fraction(near) != c:
+            if near.as_integer_ratio() != c.as_integer_ratio():  # both in lowest terms
                 inexact[i, j] = c
     return ProgramLayer(weights, bias, np.array([relu for *_, relu in listed], dtype=bool), inexact)

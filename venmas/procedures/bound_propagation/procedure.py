@@ -16,16 +16,14 @@ from time import monotonic
 import numpy as np
 
 from venmas.answer import Answer, Proved, Unknown
-from venmas.bounds import State, States
 from venmas.bounds.reach import Reach
+from venmas.bounds.states import State, States
+from venmas.bounds.truth import Oracle, bounded_regions, deep_runs, region_formula
 from venmas.budget import Budget, limited
 from venmas.errors import Reason
 from venmas.logic import Formula, conjunction
 from venmas.model.evaluation.regions import several_wide
 from venmas.procedure import Run, few_paths
-from venmas.procedures.milp.encoding import Task
-from venmas.procedures.milp.encoding.encode import bounded_regions, deep_runs, region_formula
-from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.question import Question
 
 _GROWTH = 4.0
@@ -76,9 +74,8 @@ class _Session:
     def advance(self, budget: Budget) -> Answer:
         """Go on to the end."""
         self._budget, self._begun, question = budget, 0.0, self.question
-        task = Task(question.system, question.target, "monolithic")
         try:
-            with deep_runs(task), np.errstate(over="ignore", invalid="ignore"), limited(budget):
+            with deep_runs(question.target), np.errstate(over="ignore", invalid="ignore"), limited(budget):
                 if self._batches is None:
                     self._batches = self._begin()
                 while self._asked:

@@ -23,7 +23,7 @@ from venmas.bounds.crown import Swept, sweep
 from venmas.bounds.crown_plan import Plan
 from venmas.bounds.crown_slopes import ROUNDS
 from venmas.bounds.rounding import Bools, Floats, Ints
-from venmas.formats.vnnlib.query import Box
+from venmas.model.transform.program import Box
 from venmas.procedures.branch_and_bound.falsify import confirm, floats, glance
 from venmas.procedures.branch_and_bound.tree import Recorder
 

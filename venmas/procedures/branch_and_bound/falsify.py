@@ -13,7 +13,7 @@ import numpy as np
 
 from venmas.bounds.crown_plan import Plan
 from venmas.bounds.rounding import Floats, float_beside
-from venmas.formats.vnnlib.query import Box
+from venmas.model.transform.program import Box
 
 _SAMPLES = 2000
 _GLANCED = 32

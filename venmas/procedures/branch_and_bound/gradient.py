@@ -19,7 +19,7 @@ import numpy as np
 
 from venmas.bounds.crown_plan import AND, Plan
 from venmas.bounds.rounding import Bools, Floats, Ints
-from venmas.formats.vnnlib.query import Box
+from venmas.model.transform.program import Box
 from venmas.procedures.branch_and_bound.falsify import confirm, floats
 
 _SAMPLES = 1000

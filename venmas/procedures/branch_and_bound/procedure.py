@@ -30,7 +30,6 @@ from venmas.bounds.crown_plan import flatten
 from venmas.bounds.intervals import intervals
 from venmas.budget import Budget
 from venmas.errors import Reason
-from venmas.formats.vnnlib.query import Box
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import bounding_box
 from venmas.model.expressions.expr import Variable
@@ -38,7 +37,7 @@ from venmas.model.system.disturbances import ahead
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box as StateBox
 from venmas.model.system.variables import Region
-from venmas.model.transform.program import Program
+from venmas.model.transform.program import Box, Program
 from venmas.model.transform.unroll import unroll
 from venmas.model.witness.build import explain
 from venmas.procedure import Run

@@ -15,7 +15,6 @@ from venmas.budget import Budget
 from venmas.errors import Reason
 from venmas.model.system.networks import networks_of
 from venmas.procedure import Run
-from venmas.procedures.explicit.evaluate import explore
 from venmas.question import Question
 
 
@@ -58,6 +57,8 @@ class _Session:
         self.question, self.figures = question, StateCounts()
 
     def advance(self, budget: Budget) -> Answer:
+        from venmas.procedures.explicit.evaluate import explore  # real variables, which are declined, need none of it
+
         explored = explore(self.question.system, self.question.target, budget)
         if explored is None:
             return Unknown(Reason.OPEN, "there are too many states, or numbers too large, to take them one by one")

@@ -16,10 +16,10 @@ from time import monotonic
 
 import numpy as np
 
+from venmas.bounds.truth import deep_runs
 from venmas.budget import Budget, BudgetError
 from venmas.logic.linear import format_number
 from venmas.procedures.milp.encoding import Strategy, Subproblem, Task, encode
-from venmas.procedures.milp.encoding.encode import deep_runs
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.base import Solver
 from venmas.solvers.milp.lp_format import to_lp
@@ -42,7 +42,7 @@ def save_contradicted(task: Task, initial: Mapping[str, Fraction], solvers: Sequ
     if task.strategy == "monolithic":
         strategies.insert(0, "monolithic")
     try:
-        with deep_runs(task), np.errstate(over="ignore", invalid="ignore"):
+        with deep_runs(task.target), np.errstate(over="ignore", invalid="ignore"):
             for subproblem in (s for strategy in strategies for s in encode(replace(task, strategy=strategy), budget)):
                 budget()
                 if isinstance(subproblem, Subproblem) and (

@@ -6,11 +6,12 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 
+from venmas.bounds.truth import deep_runs
 from venmas.budget import Budget, Progress
 from venmas.errors import Reason
 from venmas.procedures.milp.confirm import Confirmed, Refused, confirm
 from venmas.procedures.milp.encoding import Subproblem, Task, encode
-from venmas.procedures.milp.encoding.encode import Memory, Stream, deep_runs
+from venmas.procedures.milp.encoding.encode import Memory, Stream
 from venmas.solvers.milp.program import Feasible, Infeasible, Program, Unknown
 from venmas.solvers.programs import Largest, Programs
 from venmas.solvers.workers.pool import Done, Job, Mapper
@@ -55,7 +56,7 @@ class Search:
         try:
             answers = self.mapper.map(self._jobs(iter(stream)))
             while True:
-                with deep_runs(task):
+                with deep_runs(task.target):
                     done = next(answers, _END)
                 if done is _END:
                     break
@@ -64,7 +65,7 @@ class Search:
                 if not isinstance(done, Done):
                     continue
                 self._book(done)
-                with deep_runs(task):
+                with deep_runs(task.target):
                     self._judge(task, done, result)
                 if result.found is not None or (left_box_ends and result.left_box):
                     break

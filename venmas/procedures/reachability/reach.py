@@ -21,7 +21,7 @@ from venmas.logic.linear import LinearExpr
 from venmas.logic.stages import agenda
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
-from venmas.procedures.hybrid.boxes import MAX_BOXES, Boxes, Grid, check_count, cuts, joined, merge, present
+from venmas.procedures.hybrid.boxes import MAX_BOXES, Boxes, Grid, check_count, cuts, distinct, joined, merge, present
 from venmas.procedures.hybrid.frames import MAX_COORDINATE, check_size
 from venmas.procedures.hybrid.view import Space, space_of
 from venmas.procedures.reach import Layer
@@ -103,7 +103,7 @@ def _cells(boxes: Boxes, side: Ints, level: int) -> Ints:
         low, high = boxes.low[:, at], boxes.high[:, at]
         if width:
             found.append(width // _CELLS >> level)
-        elif not len(boxes) or ((low == high).all() and len(np.unique(low)) <= DISTINCT << level):
+        elif not len(boxes) or ((low == high).all() and len(distinct(low[:, None])) <= DISTINCT << level):
             found.append(1)
         else:
             found.append(int(high.max() - low.min()) // DISTINCT >> level)

@@ -99,14 +99,17 @@ def solve_order(instance: str, order: bytes) -> Reply | None:
     try:
         return _solve(pickle.loads(order), _still_wanted())
     except Exception as error:  # such as no more open files: no fault of the cluster's, which would be tried again
-        from venmas.solvers.milp.outcome import Unknown
-
         text = f"the worker cannot solve it: {type(error).__name__}: {error}"
-        return Reply(Unknown(Reason.FAILURE, text), "", 0.0, 0.0, ())
+        return Reply(_unknown(Reason.FAILURE, text), "", 0.0, 0.0, ())
+
+
+def _unknown(reason: Reason, text: str) -> Outcome:
+    from venmas.solvers.milp.outcome import Unknown
+
+    return Unknown(reason, text)
 
 
 def _solve(order: Order, wanted: Callable[[], bool]) -> Reply | None:
-    from venmas.solvers.milp.outcome import Unknown
     from venmas.solvers.workers.mapper import Job, MemoryLimitError
     from venmas.solvers.workers.process import WorkerError
 
@@ -124,7 +127,7 @@ def _solve(order: Order, wanted: Callable[[], bool]) -> Reply | None:
             return None
         except (MemoryLimitError, WorkerError) as error:
             reason = Reason.MEMORY if isinstance(error, MemoryLimitError) else Reason.FAILURE
-            outcome: Outcome = Unknown(reason, str(error))
+            outcome = _unknown(reason, str(error))
             pool.close()  # it may have given up its process
         finally:
             answers.close()

@@ -190,7 +190,7 @@ def integer_points(
         if search.fine:
             last = low.copy()
             last[single] = most
-            yield from grid_points(low.tolist(), last.tolist(), limit, tick)
+            yield from grid_points(low, last, limit, tick)
         else:
             failures += 1
             if failures > limit:
@@ -198,15 +198,15 @@ def integer_points(
         going = search.refute()
 
 
-def grid_points(low: list[int], high: list[int], limit: int, tick: Callable[[], None]) -> Iterator[_Longs]:
+def grid_points(low: _Longs, high: _Longs, limit: int, tick: Callable[[], None]) -> Iterator[_Longs]:
     """The points of a box in blocks, with a tick after each. Raises `NotExplicitError` for more than `limit`."""
-    free = [i for i, (a, b) in enumerate(zip(low, high, strict=True)) if a < b]
-    sizes = [high[i] - low[i] + 1 for i in free]
+    free = np.flatnonzero(low < high).tolist()
+    sizes = [int(high[i]) - int(low[i]) + 1 for i in free]
     count, step = prod(sizes), max(1, _BLOCK // len(low))
     if count > limit:
         raise NotExplicitError
     for start in range(0, count, step):
-        states = np.tile(np.array(low, np.int64), (min(count - start, step), 1))
+        states = np.tile(low, (min(count - start, step), 1))
         if free:
             states[:, free] += np.stack(np.unravel_index(np.arange(start, start + len(states)), sizes), axis=1)
         yield states

@@ -38,7 +38,8 @@ def initial_states(
         elif all(low == high for low, high in zip(*box, strict=True)):
             points.append(box[0])
         elif all(low <= high for low, high in zip(*box, strict=True)):
-            yield from grid_points(*box, limit, tick)
+            least, most = np.array(box, np.int64)
+            yield from grid_points(least, most, limit, tick)
         if len(points) == _BLOCK:
             tick()
             yield np.array(points, np.int64)

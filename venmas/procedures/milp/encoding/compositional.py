@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from venmas.bounds import State, Step
+from venmas.bounds.states import State, Step
+from venmas.bounds.truth import Oracle
 from venmas.budget import asking
 from venmas.logic import AX, EX, And, Formula, Or
 from venmas.logic.linear import LinearExpr
 from venmas.model.expressions.expr import Truth
 from venmas.procedures.milp.encoding.formulas import FormulaEncoder
-from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.procedures.milp.encoding.states.spread import Spread
 from venmas.solvers.milp.terms import ONE, ReluEncoding
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from time import monotonic
 from typing import Literal, Protocol
 
-from venmas.bounds import Findings, State, States
 from venmas.bounds.reach import Reach
-from venmas.logic import And, Atom, Formula, conjunction, disjunction
-from venmas.model.evaluation.regions import bounding_box
+from venmas.bounds.states import Findings, State, States
+from venmas.bounds.truth import BoundedRegion, Oracle, bounded_regions, region_formula
+from venmas.logic import Formula, conjunction, disjunction
 from venmas.model.system.system import System
-from venmas.model.system.variables import Region
+from venmas.model.system.variables import Box
 from venmas.procedures.milp.encoding.compositional import encode_path, paths
 from venmas.procedures.milp.encoding.formulas import FormulaEncoder
-from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.procedures.milp.encoding.states.spread import Spread
 from venmas.solvers.milp.subproblem import Subproblem
 from venmas.solvers.milp.terms import Contradiction, ReluEncoding
@@ -27,10 +23,6 @@ from venmas.solvers.programs import BY_BOUNDS
 
 Strategy = Literal["monolithic", "compositional"]
 _HEARTBEAT = 0.02  # s
-_FRAMES = 100
-"""Calls on the stack for one step of a run, at most."""
-_Box = Mapping[str, tuple[Fraction, Fraction]]
-_Bounded = tuple[int, Region, _Box]
 
 
 @dataclass(frozen=True)
@@ -46,17 +38,6 @@ class Task:
     encoding: ReluEncoding = "big-m"
     bounds: str = "symbolic"
     joined: bool = False
-
-
-@contextmanager
-def deep_runs(task: Task) -> Iterator[None]:
-    """Room on the stack: bounds, forms and terms of a state are made from those of the state before it."""
-    usual = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(usual, 2000 + _FRAMES * task.target.depth))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(usual)
 
 
 class Memory(Protocol):
@@ -107,7 +88,7 @@ class Stream:
             for index, region, box in able:
                 yield from self._subproblems(box, region_formula(region), index, 1 / len(able))
 
-    def _open_points(self, able: list[_Bounded]) -> list[_Bounded]:
+    def _open_points(self, able: list[BoundedRegion]) -> list[BoundedRegion]:
         """The regions without the points that bounds refute; one that they show to meet the target is enough."""
         points = [a for a in able if all(low == high for low, high in a[2].values())]
         if not points:
@@ -125,7 +106,7 @@ class Stream:
         return [a for a in able if a[0] not in refuted]
 
     def _subproblems(
-        self, box: _Box, where: Formula, region: int | None, share: float = 1.0
+        self, box: Box, where: Formula, region: int | None, share: float = 1.0
     ) -> Iterator[Subproblem | None]:
         states = States.initial(self.task.system, [box], self.task.bounds)
         self.findings.append(states.found)
@@ -189,24 +170,3 @@ class Stream:
 def encode(task: Task, tick: Callable[[], None] = lambda: None, memory: Memory | None = None) -> Stream:
     """The subproblems of a task, made as they are asked for."""
     return Stream(task, tick, memory)
-
-
-def bounded_regions(system: System, target: Formula) -> list[_Bounded]:
-    """The initial regions by number, with the box of those of their states in which `target` may hold.
-
-    What the target says of the initial state by itself narrows the box, down to a point where it can; regions without
-    such a state are left out.
-    """
-    present = _comparisons(target)
-    boxes = [(i, r, bounding_box(system, r + present)) for i, r in enumerate(system.regions)]
-    return [(i, r, b) for i, r, b in boxes if b is not None]
-
-
-def _comparisons(target: Formula) -> Region:
-    operands = target.operands if isinstance(target, And) else (target,)
-    return tuple(o.comparison for o in operands if isinstance(o, Atom))
-
-
-def region_formula(region: Region) -> Formula:
-    """The comparisons of a region as a formula about the initial state."""
-    return conjunction([Atom(c) for c in region])

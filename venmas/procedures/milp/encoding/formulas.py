@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from venmas.bounds import State, Step
 from venmas.bounds.reach import Outcome
+from venmas.bounds.states import State, Step
+from venmas.bounds.truth import Oracle
 from venmas.logic import AX, EX, And, Atom, Formula, Or
 from venmas.logic.linear import Comparison, Relation
 from venmas.model.expressions.expr import ArgMax, Compare
-from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.procedures.milp.encoding.states.spread import Arrival, Node, Spread, SpreadEncoder
 from venmas.solvers.milp.subproblem import Choice, Option
 from venmas.solvers.milp.terms import ONE, ZERO, ReluEncoding, Term, total

@@ -8,7 +8,7 @@ from math import inf, lcm
 
 import numpy as np
 
-from venmas.bounds import State
+from venmas.bounds.states import State
 from venmas.budget import ask
 from venmas.logic.linear import LinearExpr, Relation
 from venmas.model.expressions.domain import is_integral

@@ -11,8 +11,8 @@ from fractions import Fraction
 from math import inf
 from typing import TypeAlias
 
-from venmas.bounds import State
 from venmas.bounds.exact import exact_range
+from venmas.bounds.states import State
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.expressions.expr import Expr, Sum, Variable
 from venmas.solvers.milp.terms import GatedBuilder, Term, total

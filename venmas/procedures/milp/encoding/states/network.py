@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds import Activations
+from venmas.bounds.methods import Activations
 from venmas.solvers.milp.program import Kind
 from venmas.solvers.milp.terms import GatedBuilder, Term
 

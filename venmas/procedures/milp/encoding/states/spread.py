@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from venmas.bounds import State
 from venmas.bounds.exact import local_form
+from venmas.bounds.states import State
 from venmas.logic.linear import LinearExpr
 from venmas.model.expressions.expr import Expr
 from venmas.procedures.milp.encoding.states.expressions import ExpressionEncoder, Range

@@ -1,20 +1,32 @@
 """Truth by bounds: the present part of a formula anywhere, and the whole of it at abstract states that are points.
 
+What is asked of initial regions, and how deep the stack may be then, stands here, too.
+
 Explicit-state models (FrozenLake) consist of points, so their b^k paths collapse to states times steps: each (formula,
 point) is decided once.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 
-from venmas.bounds import State
 from venmas.bounds.reach import Outcome, Reach
+from venmas.bounds.states import State
 from venmas.budget import ask
-from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top, conjunction
+from venmas.model.evaluation.regions import bounding_box
+from venmas.model.system.system import System
+from venmas.model.system.variables import Box, Region
 
 _WIDE = 1e-6  # relative; narrower bounds may be those of a point, which the exact forms then tell
+_FRAMES = 100
+"""Calls on the stack for one step of a run, at most."""
+BoundedRegion = tuple[int, Region, Box]
+"""An initial region: its number, its comparisons, and a box of its states."""
 _Place = tuple[Fraction, ...] | int
 _Key = tuple[Formula, _Place]
 
@@ -126,3 +138,35 @@ def _verdict(formula: Formula, answers: list[tuple[bool, bool | None]]) -> bool 
     if any(certain and answer is (not weak) for certain, answer in answers):
         return not weak
     return weak if all(answer is weak for _, answer in answers) else None
+
+
+@contextmanager
+def deep_runs(target: Formula) -> Iterator[None]:
+    """Room on the stack: bounds, forms and terms of a state are made from those of the state before it."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, 2000 + _FRAMES * target.depth))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
+
+
+def bounded_regions(system: System, target: Formula) -> list[BoundedRegion]:
+    """The initial regions by number, with the box of those of their states in which `target` may hold.
+
+    What the target says of the initial state by itself narrows the box, down to a point where it can; regions without
+    such a state are left out.
+    """
+    present = _comparisons(target)
+    boxes = [(i, r, bounding_box(system, r + present)) for i, r in enumerate(system.regions)]
+    return [(i, r, b) for i, r, b in boxes if b is not None]
+
+
+def _comparisons(target: Formula) -> Region:
+    operands = target.operands if isinstance(target, And) else (target,)
+    return tuple(o.comparison for o in operands if isinstance(o, Atom))
+
+
+def region_formula(region: Region) -> Formula:
+    """The comparisons of a region as a formula about the initial state."""
+    return conjunction([Atom(c) for c in region])
