@@ -83,22 +83,29 @@ class Tube:
             else:
                 axes.append(name)
                 state[name] = ring.symbol(lo, hi)
-        self._begin(system, ring, state, fine, single)
-        self.axes, self._later = axes, later
+        self._begin(system, ring, state, fine, single, axes, later)
 
     @classmethod
     def over(cls, system: System, ring: Forms, state: dict[str, Form], fine: Fineness, single: bool = False) -> Tube:
         """The states that follow those of some sets, one a row, whose forms are given."""
         self = cls.__new__(cls)
-        self._begin(system, ring, state, fine, single)
+        self._begin(system, ring, state, fine, single, [], {})
         return self
 
-    def _begin(self, system: System, ring: Forms, state: dict[str, Form], fine: Fineness, single: bool) -> None:
+    def _begin(
+        self,
+        system: System,
+        ring: Forms,
+        state: dict[str, Form],
+        fine: Fineness,
+        single: bool,
+        axes: list[str],
+        later: dict[str, list[tuple[Floats, Floats]]],
+    ) -> None:
         self.system, self.fine, self.steps, self.single = system, fine, 0, single
         self.ring, self.state, self.boxes, self.alone = ring, state, np.arange(ring.size), True
         self._count = ring.size
-        self.axes: list[str] = []
-        self._later: dict[str, list[tuple[Floats, Floats]]] = {}
+        self.axes, self._later = axes, later
         """By disturbance, the ranges in the steps to come, by box, where these are no variables that are followed."""
         self._laws: dict[Hashable, Laws] | None = system.once("laws", dict) if fine.sets == 1 and not single else None
         self._modes: list[str] = system.once("modes of flowpipes", lambda: _modes(system))

@@ -100,7 +100,7 @@ class Cover:
         self._layer = _Layer(self._start())
 
     def advance(self, budget: Budget) -> bool:
-        """Follow all sets for some steps; is it proved? Where the budget ends, it goes on later. Raises `CoarseError`."""
+        """Follow all sets for some steps; is it proved? It goes on where a budget ended. Raises `CoarseError`."""
         task, layer = self.task, self._layer
         steps = self.stride if task.last is None else min(self.stride, task.last - self.step)
         after = self._frame_of(self.step + steps)
@@ -113,7 +113,9 @@ class Cover:
             if self.step == task.last:
                 return True
             found = together(layer.found)
-            if self._known is None or self.step < task.first or after is not self._frame_of(self.step - steps):
+            before = self.step - steps
+            # what is in a set of before is followed already, if all that comes after that set was looked at
+            if self._known is None or before + 1 < task.first or after is not self._frame_of(before):
                 self._known = fresh = found
             else:
                 self._known, fresh = self._known.joined(found)
@@ -155,7 +157,7 @@ class Cover:
             for name, count in zip(frame.names, counts, strict=True):
                 low, high = ends[name]
                 at = [low + (high - low) * k / count for k in range(count + 1)]
-                sides.append([(float_beside(a, -1), float_beside(b, 1)) for a, b in zip(at[:-1], at[1:], strict=True)])
+                sides.append([(float_beside(a, -1), float_beside(b, 1)) for a, b in pairwise(at)])
             boxes = np.array(list(product(*sides)))  # (B, n, 2)
             for begin in range(0, len(boxes), _BATCH):
                 part = boxes[begin : begin + _BATCH]
@@ -218,9 +220,9 @@ class Cover:
                 form = linear(tube.ring, formula.comparison.expr, tube.state)
                 return np.asarray(certain(form.ends, formula.comparison.relation)[1])
             case And(parts):
-                return np.logical_or.reduce([self._never(tube, part) for part in parts])
+                return np.asarray(np.logical_or.reduce([self._never(tube, part) for part in parts]))
             case Or(parts):
-                return np.logical_and.reduce([self._never(tube, part) for part in parts])
+                return np.asarray(np.logical_and.reduce([self._never(tube, part) for part in parts]))
             case Top() | Bottom():
                 return np.full(tube.ring.size, isinstance(formula, Bottom))
         raise TypeError(type(formula))

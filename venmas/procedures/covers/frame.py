@@ -1,4 +1,4 @@
-"""Skew coordinates ``y = rows x`` in which sets are boxes: along the variables, the modes of a loop, or what runs spread.
+"""Skew coordinates ``y = rows x`` in which sets are boxes: along variables, modes of a loop, or the spread of runs.
 
 Rows are rationals and so is their inverse, so that changes of coordinates round as sums of forms do, and nowhere else.
 """
@@ -73,7 +73,7 @@ def frames(names: Sequence[str], runs: Floats) -> list[Frame]:
         for basis in (modes, np.linalg.eigh(np.cov(late.T).reshape(n, n))[1]):
             if n > 1 and np.isfinite(basis).all() and np.linalg.cond(basis) < _SKEW:
                 found.append(_frame(names, np.linalg.inv(basis) / spread))
-    return [frame for frame in found if frame is not None]  # type: ignore[misc]
+    return [frame for frame in found if frame is not None]
 
 
 def _frame(names: Sequence[str], rows: Floats) -> Frame | None:
