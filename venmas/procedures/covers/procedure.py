@@ -130,7 +130,7 @@ class CoverSession:
     def advance(self, budget: Budget) -> Answer:
         """Cover what is reached on finer and finer grids."""
         if self._task is None:
-            with limited(budget):
+            with limited(budget.whole):  # not gone on with later
                 why = self._begin()
             if why is not None:
                 return Unknown(Reason.OPEN, why)

@@ -1,0 +1,262 @@
+"""Covers: they hold all sampled runs, prove nothing that sampled runs refute, and what convex sets do not show."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from venmas import System, verify
+from venmas.answer import Answer, Proved, Unknown
+from venmas.bounds.rounding import Floats
+from venmas.budget import Budget, BudgetError
+from venmas.logic import FALSE, Always
+from venmas.model import argmax, clip, maximum, sin, switch, tanh, where
+from venmas.model.system.disturbances import drawn
+from venmas.procedure import Run
+from venmas.procedures.covers.cover import CoarseError, Cover, Task
+from venmas.procedures.covers.frame import frames
+from venmas.procedures.covers.paving import SIDE, Paving, paved
+from venmas.procedures.covers.procedure import COVERS
+from venmas.procedures.covers.sampled import sampled
+from venmas.question import Question, read_property
+
+STEPS = 12
+
+
+def loop(seed: int, smooth: bool = False, noisy: bool = True) -> System:
+    """A loop of two or three real variables that stays near 0, with choices of every kind."""
+    rng = np.random.default_rng(seed)
+
+    def number(size: float) -> Fraction:
+        return Fraction(int(rng.integers(-64, 65)), 64) * Fraction(size)
+
+    count = int(rng.integers(1, 4))
+    system = System("random")
+    v = [system.real(f"x{i}", -9, 9) for i in range(count)]
+    w = system.disturbance("w", "-0.1", "0.1") if noisy else Fraction(0)
+    shift = v[rng.integers(count)] * number(0.5)
+    best = argmax(tuple(v[rng.integers(count)] * number(1) + number(1) for _ in range(3)))
+    kinds = [
+        lambda: maximum(v[rng.integers(count)] * number(0.5), shift + number(1)),
+        lambda: where(shift >= number(0.25), shift + number(1), v[0] * number(0.5)),
+        lambda: switch(system.agent(best, name="choice"), {k: number(1) for k in range(3)}),
+        lambda: clip(shift * 3, -1, 1),
+    ]
+    curves = [lambda: sin(shift * 2), lambda: tanh(v[rng.integers(count)]), lambda: shift * v[0] / 4]
+    extra = kinds[rng.integers(len(kinds))]()
+    for branch in range(int(rng.integers(1, 3))):
+        updates = {}
+        for name in v:
+            linear = sum((other * number(0.5) for other in v), number(0.25))
+            bent = curves[rng.integers(3)]() if smooth else kinds[rng.choice([0, 1, 3])]()
+            updates[name] = clip(linear + bent + extra / 4 + w, -8, 8)
+        system.branch(f"b{branch}", updates, when=v[0] <= 2 if branch and rng.integers(2) else True)
+    corner = [number(1) for _ in v]
+    wide = [Fraction(int(rng.integers(0, 2)), 2) for _ in v]
+    system.initial(*(c for n, a, d in zip(v, corner, wide, strict=True) for c in (n >= a, n <= a + d)))
+    return system
+
+
+def task(system: System, first: int, last: int) -> Task:
+    """What says nothing about states, so that covers go on to the end."""
+    one = drawn(system, 1)
+    noise = {n: (system.variables[n].lower, system.variables[n].upper) for n in system.disturbances}
+    names = tuple(n for n in one.variables if n not in noise)
+    return Task(one, noise, names, {}, first, last, FALSE, False)
+
+
+def runs(asked: Task, seed: int, steps: int) -> Floats:
+    """States (steps + 1, runs, names), noise at ends of its range and between."""
+    found = sampled(asked.system, asked.names, asked.noise, steps)
+    return np.zeros((1, 2, len(asked.names))) if found is None else found
+
+
+def outside(states: Floats, cover: Cover) -> int:
+    """How many states, (runs, names), are in no box of a cover."""
+    sets = cover._layer.sets
+    assert isinstance(sets, Paving)
+    at = cover._frame_of(cover.step).seen(states)
+    found = np.zeros(len(at), dtype=bool)
+    for low, high in zip(sets.low, sets.high, strict=True):
+        found |= ((at >= low - 1e-6) & (at <= high + 1e-6)).all(1)
+    return int((~found).sum())
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**20), st.booleans(), st.booleans(), st.integers(1, 3), st.integers(0, 2), st.integers(1, 5))
+def test_covers_hold_all_runs(seed: int, smooth: bool, noisy: bool, stride: int, which: int, along: int) -> None:
+    system = loop(seed, smooth, noisy)
+    asked = task(system, 99, 100)  # nothing is said before, so that sets are those of one step
+    states = runs(asked, seed, STEPS + stride)
+    if len(states) == 1:
+        return
+    suggested = frames(asked.names, states)
+    cover = Cover(asked, suggested[which % len(suggested)], stride, along, states)
+    with suppress(CoarseError):
+        while cover.step + stride <= STEPS and not cover.advance(Budget()):
+            if cover.step < len(states):
+                assert outside(states[cover.step], cover) == 0
+
+
+def answer(system: System, text: str, seconds: float = 5.0, part: float | None = None) -> Answer | None:
+    """What covers say; None where it takes longer. part: seconds at a time."""
+    asked = read_property(system, text)
+    depth = 1 if isinstance(asked, Always) else asked.formula.depth
+    made = system if isinstance(asked, Always) else drawn(system, depth)
+    question = Question(made, asked, undrawn=system)
+    if COVERS.accepts(question, Run()) is not None:
+        return None
+    session, whole = COVERS.start(question, Run()), Budget(seconds)
+    while True:
+        try:
+            return session.advance(whole if part is None else whole.within(part))
+        except BudgetError:
+            if part is None or whole.left == 0:
+                return None
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**20), st.booleans(), st.integers(0, 6), st.integers(0, 6), st.sampled_from([-0.02, 0.0, 0.3]))
+def test_nothing_is_proved_that_runs_refute(seed: int, smooth: bool, begin: int, more: int, margin: float) -> None:
+    system = loop(seed, smooth)
+    last = max(begin + more, 5)
+    states = runs(task(system, 0, last), seed, last)
+    if len(states) <= last:
+        return
+    most = float(states[begin : last + 1, :, 0].max())
+    limit = Fraction(round(most + margin, 3)).limit_denominator(1000)
+    text = f"AX^{begin} (AG[0,{last - begin}] x0 <= {float(limit)})" if begin else f"AG[0,{last}] x0 <= {float(limit)}"
+    found = answer(system, text, 0.5)
+    assert not (isinstance(found, Proved) and most > float(limit) + 1e-9), text
+
+
+def turned(noise: str) -> System:
+    """Turned by a quarter in each step."""
+    system = System("turned")
+    x, y = system.real("x", -4, 4), system.real("y", -4, 4)
+    w = system.disturbance("w", f"-{noise}", noise) if float(noise) else Fraction(0)
+    system.branch("go", {x: -y + w, y: x})
+    system.initial(x >= 0.9, x <= 1.1, y >= -0.1, y <= 0.1)
+    return system
+
+
+def test_what_follows_a_set_counts_once_all_of_it_is_looked_at() -> None:
+    """After four steps at a time the set is where it was, and what comes in between violates it from step 7 on only."""
+    assert isinstance(answer(turned("0"), "AX^7 (AG[0,33] y <= 1.2)"), Proved)
+    assert not isinstance(answer(turned("0"), "AX^7 (AG[0,33] y <= 0.5)", 1.0), Proved)
+    assert isinstance(answer(turned("0"), "AX^7 (AG[0,1] y <= 0.5)"), Proved)
+
+
+def bent() -> System:
+    """Pulled to 0 along x, against noise, and to the distance from there along y."""
+    system = System("bent")
+    x, y = system.real("x", -4, 4), system.real("y", -4, 4)
+    w = system.disturbance("w", "-0.5", "0.5")
+    system.branch("go", {x: x / 2 + w, y: y / 2 + where(x >= 0, x, -x)})
+    system.initial(x >= -1, x <= 1, y >= 0, y <= 1)
+    return system
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("AG y <= 2.2", True),
+        ("AG^60 y <= 2.2", True),
+        ("AG (y <= 2.2 & x + y >= -1.1)", True),
+        ("AX^20 (AG[0,30] y >= -0.01)", True),
+        ("AG^40 y <= 1.2", False),
+        ("AG x <= 0.9", False),
+    ],
+)
+def test_what_is_around_all_that_is_reached_is_proved(text: str, holds: bool) -> None:
+    found = answer(bent(), text, 10.0 if holds else 1.0)
+    assert isinstance(found, Proved) is holds
+    if holds:
+        again = answer(bent(), text, 60.0, part=0.05)  # in short turns
+        assert isinstance(again, Proved)
+
+
+def test_what_may_leave_its_range_is_named() -> None:
+    system = System("off")
+    x, y = system.real("x", -1, 1), system.real("y", -2, 2)
+    system.branch("go", {x: x * 0.5 + y, y: y * 0.5})
+    system.initial(x >= 0, x <= 1, y >= 0.8, y <= 1)
+    found = answer(system, "AG^20 y <= 1.1")
+    assert isinstance(found, Proved) and found.leaving == {"x"}
+
+
+def test_what_is_not_for_covers() -> None:
+    run = Run()
+    for text in ("AF^20 y <= 1", "EG^20 y <= 2.2", "AG^2 y <= 9", "AG (AX y <= 9)", "AX^9 (AG x <= 1)"):
+        system = bent()
+        asked = read_property(system, text)
+        assert COVERS.accepts(Question(drawn(system, 30), asked, undrawn=system), run) is not None, text
+    counting = System("counting")
+    n = counting.integer("n", 0, 9)
+    counting.branch("go", n=where(n >= 9, 0, n + 1))
+    counting.initial(n == 0)
+    assert COVERS.accepts(Question(counting, read_property(counting, "AG n <= 9")), run) == "integers change"
+    asked = read_property(bent(), "AG y <= 2.2")
+    assert COVERS.accepts(Question(bent(), asked, certified=True), run) == "it writes no certificates"
+
+
+def test_deadlocks_end_runs() -> None:
+    system = System("ends")
+    x = system.real("x", 0, 9)
+    system.branch("go", {x: x + 1}, when=x <= 3)
+    system.initial(x >= 0, x <= 0.5)
+    found = answer(system, "AG^20 x <= 4.5")
+    assert isinstance(found, Proved) and found.may_deadlock
+    assert not isinstance(answer(system, "AG^20 x <= 3.4", 1.0), Proved)
+
+
+def test_the_finest_grid_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("venmas.procedures.covers.procedure._ALONG", (2, 3))
+    found = answer(bent(), "AG^40 y <= 1.2", 30.0)
+    assert isinstance(found, Unknown) and "finest grids" in found.message
+
+
+def test_a_portfolio_agrees() -> None:
+    report = verify(bent(), "AG^60 (y <= 2.2 & x + y >= -1.1)", timeout=20)
+    assert report.satisfied
+    assert verify(bent(), "AG^60 y <= 1.2", timeout=20).violated
+
+
+@given(st.lists(st.tuples(st.integers(-40, 40), st.integers(0, 30), st.integers(-40, 40), st.integers(0, 30)), max_size=6))
+def test_pavings_hold_their_boxes_and_no_more_than_their_hull(boxes: list[tuple[int, int, int, int]]) -> None:
+    low = np.array([[a, c] for a, _, c, _ in boxes], dtype=np.int64).reshape(-1, 2)
+    high = low + np.array([[b, d] for _, b, _, d in boxes], dtype=np.int64).reshape(-1, 2)
+    found = paved(low, high)
+    assert len(np.unique(found.cell, axis=0)) == len(found)
+    assert ((found.low >= found.cell * SIDE) & (found.high <= (found.cell + 1) * SIDE) & (found.low <= found.high)).all()
+
+    def inside(point: tuple[int, int], lows: np.ndarray, highs: np.ndarray) -> bool:  # type: ignore[type-arg]
+        return bool(((point >= lows) & (point <= highs)).all(1).any()) if len(lows) else False
+
+    for a, b in zip(low, high, strict=True):
+        for point in {(int(x), int(y)) for x in (a[0], b[0], (a[0] + b[0]) // 2) for y in (a[1], b[1])}:
+            assert inside(point, found.low, found.high)
+    again, fresh = found.joined(found)
+    assert len(fresh) == 0 and len(again) == len(found)
+    if len(boxes):
+        more, fresh = found.joined(paved(low + 1, high + 1))
+        assert {tuple(row) for row in fresh.cell.tolist()} <= {tuple(row) for row in more.cell.tolist()}
+        rest = {(*a, *b) for a, b in zip(more.low.tolist(), more.high.tolist(), strict=True)}
+        known = {(*a, *b) for a, b in zip(found.low.tolist(), found.high.tolist(), strict=True)}
+        assert {(*a, *b) for a, b in zip(fresh.low.tolist(), fresh.high.tolist(), strict=True)} == rest - known
+
+
+def test_coordinates_are_inverted_exactly() -> None:
+    with suppress(ValueError):
+        states = np.random.default_rng(1).normal(size=(9, 50, 3)).cumsum(0)
+        for frame in frames(("a", "b", "c"), states):
+            rows = frame.scaled([Fraction(1, 3), Fraction(2), Fraction(5, 7)])
+            for i in range(3):
+                for j in range(3):
+                    total = sum((rows.rows[i][k] * rows.columns[k][j] for k in range(3)), Fraction(0))
+                    assert total == (i == j)
