@@ -4,10 +4,10 @@ A portfolio has *stages*, one after the other until there is an answer. In a sta
 is the main one, which makes a step at each of its turns; the others have parts of the time. A stage is over when its
 main procedure is; what another one has begun may go on in a later stage.
 
-    adaptive:  explicit -> (cells | flowpipes) -> (flowpipes | branch-and-bound)
-               -> (polytopes, exact, bound-propagation, cell-mapping, cells, flowpipes | reachability) -> flowpipes
-               -> (mono | exact)
-    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> cell-mapping -> forever
+    adaptive:  explicit -> (cells, covers | flowpipes) -> (flowpipes | branch-and-bound)
+               -> (polytopes, exact, bound-propagation, cell-mapping, cells, covers, flowpipes | reachability)
+               -> (covers | flowpipes) -> (mono | exact)
+    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> covers -> cell-mapping -> forever
                -> cell-mapping -> forever
     linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
                -> forever-ltl
@@ -99,11 +99,14 @@ ADAPTIVE = Mode(
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
             Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again=True),  # no certificate
             Turn("cells", then=2.0, share=0.5, after=1.0, left=1 / 3),
-            Turn("covers", then=2.0, share=0.4, after=1.0, left=1 / 2, again=True),
+            Turn("covers", first=0.5, then=1.0, share=0.25, after=1.0, left=1 / 2, again=True),
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),
-        (Turn("flowpipes", left=1 / 2, begun=True),),  # where reachability was soon over
+        (  # where reachability was soon over
+            Turn("covers", share=0.4, begun=True, again=True),
+            Turn("flowpipes", left=1 / 2, pause=1.0, begun=True),
+        ),
         # no solver is trusted: it may show a violation, and its "infeasible" is a note
         (Turn("mono", share=0.5, after=1.0), Turn("exact", pause=0.4, again=True)),
     ),

@@ -112,12 +112,11 @@ def answer(system: System, text: str, seconds: float = 5.0, part: float | None =
     if COVERS.accepts(question, Run()) is not None:
         return None
     session, whole = COVERS.start(question, Run()), Budget(seconds)
-    while True:
-        try:
-            return session.advance(whole if part is None else whole.within(part))
-        except BudgetError:
-            if part is None or whole.left == 0:
-                return None
+    found = None
+    with suppress(BudgetError):
+        while found is None:
+            found = session.advance(whole) if part is None else whole.spend(part, session.advance)
+    return found
 
 
 @settings(max_examples=25, deadline=None)
@@ -227,13 +226,17 @@ def test_a_portfolio_agrees() -> None:
     assert verify(bent(), "AG^60 y <= 1.2", timeout=20).violated
 
 
-@given(st.lists(st.tuples(st.integers(-40, 40), st.integers(0, 30), st.integers(-40, 40), st.integers(0, 30)), max_size=6))
+@given(
+    st.lists(st.tuples(st.integers(-40, 40), st.integers(0, 30), st.integers(-40, 40), st.integers(0, 30)), max_size=6)
+)
 def test_pavings_hold_their_boxes_and_no_more_than_their_hull(boxes: list[tuple[int, int, int, int]]) -> None:
     low = np.array([[a, c] for a, _, c, _ in boxes], dtype=np.int64).reshape(-1, 2)
     high = low + np.array([[b, d] for _, b, _, d in boxes], dtype=np.int64).reshape(-1, 2)
     found = paved(low, high)
     assert len(np.unique(found.cell, axis=0)) == len(found)
-    assert ((found.low >= found.cell * SIDE) & (found.high <= (found.cell + 1) * SIDE) & (found.low <= found.high)).all()
+    assert (
+        (found.low >= found.cell * SIDE) & (found.high <= (found.cell + 1) * SIDE) & (found.low <= found.high)
+    ).all()
 
     def inside(point: tuple[int, int], lows: np.ndarray, highs: np.ndarray) -> bool:  # type: ignore[type-arg]
         return bool(((point >= lows) & (point <= highs)).all(1).any()) if len(lows) else False

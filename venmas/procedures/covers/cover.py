@@ -42,7 +42,7 @@ class CoarseError(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked of the runs of a system. noise: the variables that have another value, in these ranges, in each
+    """Question about the runs of a system. noise: the variables that have another value, in these ranges, in each
     step. names: the variables whose sets are covered; fixed: the values of all others. first, last: steps at which no
     state may meet `wrong`; last is None for all from the first on. single: networks in any float32 evaluation.
     """

@@ -20,7 +20,7 @@ from venmas.model.evaluation.cuts import Fineness
 from venmas.model.expressions.expr import ArgMax, Condition, Expr, Where
 from venmas.model.expressions.smooth_nodes import Extremum
 from venmas.model.expressions.walk import walk
-from venmas.model.system.disturbances import ahead
+from venmas.model.system.disturbances import ahead, noise_of
 from venmas.model.system.networks import networks_of
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
@@ -87,7 +87,8 @@ def recorded(system: System) -> frozenset[str]:
 
 def lawful(system: System, steps: int) -> bool:
     """Are choices of a policy tried as affine laws? Fewer variables are left to cells, short runs to sets that fork."""
-    moving = [n for n, decl in system.variables.items() if not ahead(n) and not decl.integral]
+    noise = noise_of(system)
+    moving = [n for n, decl in system.variables.items() if n not in noise and not decl.integral]
     if len(system.branches) > 1 or steps < _FAR or len(moving) < _WIDE:
         return False
     return _chosen(system, ArgMax)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
 
@@ -14,9 +13,10 @@ from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import Budget, ask
 from venmas.errors import ModelError, Reason
-from venmas.logic import Formula, nnf
+from venmas.logic import nnf
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.logic.stages import Stage
+from venmas.logic.window import Window
 from venmas.model.canonical.canonical import shared
 from venmas.model.evaluation.regions import bounding_box, sample_initial
 from venmas.model.evaluation.simulate import random_branches, step_batch
@@ -42,10 +42,6 @@ _RUNS, _STEPS = 64, 128
 """Runs that are sampled, and their steps."""
 _PARTS = 8
 """Parts of a cell's side that are not cut further where a choice is open."""
-
-
-Window: TypeAlias = tuple[int, int | None, Formula]
-"""The first and the last step at which something is to hold, None for ever, and what."""
 
 
 @dataclass

@@ -19,11 +19,12 @@ import numpy as np
 from venmas.answer import Answer, Unknown
 from venmas.budget import Budget, limited
 from venmas.errors import Reason
-from venmas.logic import TRUE, Always, Bounded, Formula, Globally, Next, Quantifier, is_temporal
+from venmas.logic import Always
+from venmas.logic.window import Window, window
 from venmas.model.system.disturbances import noise_of
 from venmas.model.transform.cases import UnsuitableError
 from venmas.procedure import Run
-from venmas.procedures.reachability.cell_grid import CellCounts, Cells, Window, space_of_one
+from venmas.procedures.reachability.cell_grid import CellCounts, Cells, space_of_one
 from venmas.question import Question
 
 _LONG = 20
@@ -60,19 +61,9 @@ class CellMapping:
 
 
 def _window(question: Question) -> Window | None:
-    """The first and the last step at which something is to hold, and what; None where something else is asked."""
-    asked = question.asked
-    if isinstance(asked, Always):
-        return None if asked.start else (0, None, asked.invariant)
-    formula: Formula = asked.formula if isinstance(asked, Bounded) else TRUE
-    begin = 0
-    while isinstance(formula, Next) and formula.quantifier is Quantifier.ALL:
-        begin += formula.k
-        formula = formula.operand
-    match formula:
-        case Globally(Quantifier.ALL, start, int(end), holds) if begin + end >= _LONG and not is_temporal(holds):
-            return begin + start, begin + end, holds
-    return None
+    """The window of many steps that a formula is about; None where it is about something else."""
+    found = window(question.asked)
+    return None if found is None or (found[1] is not None and found[1] < _LONG) else found
 
 
 class CellSession:
