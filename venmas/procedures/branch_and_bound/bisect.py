@@ -197,6 +197,11 @@ class Bisection:
         self.result.proved = self.result.proved or (self.result.point is None and not self.result.why)
         return self.result
 
+    @property
+    def refuted(self) -> float:
+        """The part of its boxes that is refuted, a cut counted as two halves."""
+        return 1 - float((0.5**self._open.depth).sum()) / len(self.boxes)
+
     def waiting(self, root: int) -> list[Box]:
         """The boxes that wait of one of the boxes: answers lie in them, or in none that was looked at."""
         mine = self._open.root == root

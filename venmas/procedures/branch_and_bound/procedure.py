@@ -165,8 +165,9 @@ class _Session:
 
     @property
     def struggling(self) -> bool:
-        """Did it work for long?"""
-        return self._worked > _LONG
+        """Did it work for long, with most still to do?"""
+        search = self._part._search if self._part else None
+        return self._worked > _LONG and (search is None or search.refuted < 1 / 2)
 
     def advance(self, budget: Budget) -> Answer | None:
         """Decide region by region. What is to be certified is asked together with whether runs stay in their box."""
