@@ -58,12 +58,12 @@ class Task:
 
     def drawn(self, ring: Forms, state: Mapping[str, Form]) -> dict[str, Form]:
         """Sets of states with new values of all noise."""
-        found = dict(state)
+        made = dict(state)
         for name, ends in self.noise.items():
-            found[name] = ring.symbol(
+            made[name] = ring.symbol(
                 *(np.full(ring.size, float_beside(at, way)) for at, way in zip(ends, (-1, 1), strict=True))
             )
-        return found
+        return made
 
     def whole(self, ring: Forms, state: Mapping[str, Form]) -> dict[str, Form]:
         """The same with what has one value."""
@@ -72,11 +72,11 @@ class Task:
 
 @dataclass
 class _Layer:
-    """Sets that are followed. number: of the next batch; found: pavings around what came of those before it."""
+    """Sets that are followed. number: of the next batch; made: pavings around what came of those before it."""
 
     sets: list[tuple[Forms, dict[str, Form]]] | Paving
     number: int = 0
-    found: list[Paving] = field(default_factory=list)
+    made: list[Paving] = field(default_factory=list)
 
 
 class Cover:
@@ -107,18 +107,18 @@ class Cover:
         try:
             while layer.number < self._batches():
                 budget()
-                layer.found.append(paved(*self._followed(*self._batch(layer.number), steps, after)))
+                layer.made.append(paved(*self._followed(*self._batch(layer.number), steps, after)))
                 layer.number += 1
             self.step += steps
             if self.step == task.last:
                 return True
-            found = together(layer.found)
+            made = together(layer.made)
             before = self.step - steps
             # what is in a set of before is followed already, if all that comes after that set was looked at
             if self._known is None or before + 1 < task.first or after is not self._frame_of(before):
-                self._known = fresh = found
+                self._known = fresh = made
             else:
-                self._known, fresh = self._known.joined(found)
+                self._known, fresh = self._known.joined(made)
         except (CrowdedError, OverflowError) as error:
             raise CoarseError(self.step) from error
         self._layer = _Layer(fresh)
@@ -141,7 +141,7 @@ class Cover:
         """The boxes around the initial sets, in parts which are about as wide as cells."""
         task = self.task
         frame = self._frame_of(0)
-        found: list[tuple[Forms, dict[str, Form]]] = []
+        made: list[tuple[Forms, dict[str, Form]]] = []
         for region in task.system.regions:
             box = initial_box(task.system, region)
             if box is None:
@@ -168,8 +168,8 @@ class Cover:
                     else ring.symbol(part[:, i, 0], part[:, i, 1])
                     for i, name in enumerate(frame.names)
                 }
-                found.append((ring, state))
-        return found
+                made.append((ring, state))
+        return made
 
     def _batches(self) -> int:
         sets = self._layer.sets

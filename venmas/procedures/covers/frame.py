@@ -44,11 +44,11 @@ class Frame:
 
     def ends(self, ring: Forms, state: Mapping[str, Form]) -> tuple[Ints, Ints]:
         """Boxes around sets of states, (B, n) twice. Raises `OverflowError`."""
-        found = []
+        made = []
         for row in self.rows:
             form = ring.combine([(c, state[name]) for c, name in zip(row, self.names, strict=True) if c])
-            found.append((np.floor(form.ends[0]), np.ceil(form.ends[1])))
-        low, high = (np.stack(side, 1) for side in zip(*found, strict=True))
+            made.append((np.floor(form.ends[0]), np.ceil(form.ends[1])))
+        low, high = (np.stack(side, 1) for side in zip(*made, strict=True))
         if not (np.abs(low).max(initial=0) < _LARGEST and np.abs(high).max(initial=0) < _LARGEST):
             raise OverflowError("sets are too wide for any grid")
         return low.astype(np.int64), high.astype(np.int64)
@@ -62,7 +62,7 @@ def frames(names: Sequence[str], runs: Floats) -> list[Frame]:
     """The frames that sampled runs (T, B, n) suggest."""
     n = len(names)
     spread = np.maximum(np.ptp(runs, axis=1).max(0), 1e-9)
-    found = [_frame(names, np.diag(1 / spread))]
+    made = [_frame(names, np.diag(1 / spread))]
     before, after = (part.reshape(-1, n) / spread for part in (runs[:-1], runs[1:]))
     late = runs[len(runs) // 2 :].reshape(-1, n) / spread
     with np.errstate(all="ignore"):
@@ -72,8 +72,8 @@ def frames(names: Sequence[str], runs: Floats) -> list[Frame]:
         modes = np.stack([v.imag if at.imag < 0 else v.real for at, v in zip(values, vectors.T, strict=True)], 1)
         for basis in (modes, np.linalg.eigh(np.cov(late.T).reshape(n, n))[1]):
             if n > 1 and np.isfinite(basis).all() and np.linalg.cond(basis) < _SKEW:
-                found.append(_frame(names, np.linalg.inv(basis) / spread))
-    return [frame for frame in found if frame is not None]
+                made.append(_frame(names, np.linalg.inv(basis) / spread))
+    return [frame for frame in made if frame is not None]
 
 
 def _frame(names: Sequence[str], rows: Floats) -> Frame | None:

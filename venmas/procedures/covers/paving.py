@@ -59,7 +59,7 @@ def paved(low: Ints, high: Ints) -> Paving:
     sizes = last - first + 1
     if sizes.astype(float).prod(1).sum() > _CUT:
         raise CrowdedError
-    found: list[tuple[Ints, Ints, Ints]] = []
+    made: list[tuple[Ints, Ints, Ints]] = []
     kinds, which = np.unique(sizes, axis=0, return_inverse=True)
     for number, size in enumerate(kinds.tolist()):
         rows = np.flatnonzero(which.reshape(-1) == number)
@@ -67,16 +67,16 @@ def paved(low: Ints, high: Ints) -> Paving:
         cell = first[rows, None] + steps
         corner = cell * SIDE
         within = np.maximum(low[rows, None], corner), np.minimum(high[rows, None], corner + SIDE)
-        found.append((*(part.reshape(-1, low.shape[1]) for part in (cell, *within)),))  # type: ignore[arg-type]
-    return _merged(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        made.append((*(part.reshape(-1, low.shape[1]) for part in (cell, *within)),))  # type: ignore[arg-type]
+    return _merged(*(np.concatenate(part) for part in zip(*made, strict=True)))
 
 
 def together(pavings: Sequence[Paving]) -> Paving:
     """The paving around several. Raises `CrowdedError`."""
-    found = _merged(*(np.concatenate(part) for part in zip(*(p.parts for p in pavings), strict=True)))
-    if len(found) > _MOST:
+    made = _merged(*(np.concatenate(part) for part in zip(*(p.parts for p in pavings), strict=True)))
+    if len(made) > _MOST:
         raise CrowdedError
-    return found
+    return made
 
 
 def _merged(cell: Ints, low: Ints, high: Ints) -> Paving:

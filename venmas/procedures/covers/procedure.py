@@ -71,8 +71,8 @@ class CoverSearch:
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """AG p, for ever or in a window of steps, p about one state, of systems of a few real variables."""
-        asked = window(question.asked)
-        if asked is None or question.about == "deadlock" or (asked[1] is not None and asked[1] < _SHORT):
+        span = window(question.asked)
+        if span is None or question.about == "deadlock" or (span[1] is not None and span[1] < _SHORT):
             return f"it is for AG p, for ever or up to {_SHORT} steps and more, with p about one state"
         if question.certified:
             return "it writes no certificates"
@@ -82,8 +82,8 @@ class CoverSearch:
 
     def eager(self, question: Question, run: Run) -> bool:
         """Of many steps, what others followed already in one set."""
-        asked = window(question.asked)
-        return asked is None or asked[1] is None or asked[1] >= _LONG
+        span = window(question.asked)
+        return span is None or span[1] is None or span[1] >= _LONG
 
     def start(self, question: Question, run: Run) -> CoverSession:
         """Nothing is done yet."""
@@ -139,10 +139,10 @@ class CoverSession:
                 self._next()
                 continue
             one = self._tries[self._number]
-            found = self._tried(one, budget)
+            made = self._tried(one, budget)
             self.figures = Covered(one.along, one.cover.boxes, one.cover.step)
-            if found is not None:
-                return found
+            if made is not None:
+                return made
             self._number, self._left = self._number + 1, self._seconds
         return Unknown(Reason.OPEN, "the finest grids do not decide it")
 
@@ -179,9 +179,9 @@ class CoverSession:
     def _begin(self) -> str | None:
         """Look at sampled runs; why there is nothing to do."""
         question = self.question
-        asked = window(question.asked)
-        assert asked is not None
-        first, last, holds = asked
+        span = window(question.asked)
+        assert span is not None
+        first, last, holds = span
         base = question.undrawn or question.system
         system = drawn(base, 1)
         noise = {n: (base.variables[n].lower, base.variables[n].upper) for n in base.disturbances}

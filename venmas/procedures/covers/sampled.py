@@ -27,7 +27,7 @@ def sampled(
     if len(points) < 2:
         return None
     state = {n: np.array([float(point[n]) for point in points]) for n in system.variables}
-    found = [np.stack([state[n] for n in names], 1)]
+    made = [np.stack([state[n] for n in names], 1)]
     with np.errstate(all="ignore"), suppress(ModelError):  # a run into a state without a case: what is met is enough
         for _ in range(steps):
             ask()
@@ -40,5 +40,5 @@ def sampled(
             row = np.stack([state[n] for n in names], 1)
             if not np.isfinite(row).all():
                 break
-            found.append(row)
-    return np.stack(found) if len(found) > 1 else None
+            made.append(row)
+    return np.stack(made) if len(made) > 1 else None
