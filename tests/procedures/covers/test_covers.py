@@ -204,6 +204,23 @@ def test_what_is_not_for_covers() -> None:
     assert COVERS.accepts(Question(bent(), asked, certified=True), run) == "it writes no certificates"
 
 
+def test_initial_states_that_are_no_union_of_boxes() -> None:
+    system = System("many")
+    v = [system.real(f"v{i}", -1, 1) for i in range(5)]
+    system.branch("go", {name: name / 2 for name in v})
+    system.start(*((name <= k / 16) | (name >= k / 16 + 0.01) for name in v for k in range(8)))
+    why = COVERS.accepts(Question(system, read_property(system, "AG v0 <= 1")), Run())
+    assert why is not None and "condition with too many cases" in why
+
+
+def test_runs_that_go_beyond_all_numbers() -> None:
+    system = System("far")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    system.branch("go", {x: x * 10**9 + y * y, y: y * 10**9})
+    system.initial(x >= 0, x <= 1, y >= 0, y <= 1)
+    assert not isinstance(answer(system, "AG[0,60] x <= 9"), Proved)
+
+
 def test_deadlocks_end_runs() -> None:
     system = System("ends")
     x = system.real("x", 0, 9)
