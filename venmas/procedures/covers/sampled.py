@@ -13,9 +13,12 @@ from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.model.evaluation.regions import sample_initial
 from venmas.model.evaluation.simulate import random_branches, step_batch
+from venmas.model.expressions.limits import MAX_NUMBER
 from venmas.model.system.system import System
 
 _RUNS = 256
+_LARGEST = float(MAX_NUMBER)
+"""Runs that go further are of no use, and squares of what is beyond overflow."""
 
 
 def sampled(
@@ -38,7 +41,7 @@ def sampled(
                 break
             state, _ = step_batch(system, state, branch)
             row = np.stack([state[n] for n in names], 1)
-            if not np.isfinite(row).all():
+            if not (np.abs(row) <= _LARGEST).all():
                 break
             found.append(row)
     return np.stack(found) if len(found) > 1 else None
