@@ -142,16 +142,14 @@ class Cover:
         task = self.task
         frame = self._frame_of(0)
         found: list[tuple[Forms, dict[str, Form]]] = []
-        for region in task.system.regions:
-            box = initial_box(task.system, region)
-            if box is None:
-                continue
+        starts = [box for r in task.system.regions if (box := initial_box(task.system, r)) is not None]
+        for box in starts:
             ends = dict(zip(task.system.variables, box, strict=True))
             counts = []
             for i, name in enumerate(frame.names):
                 width = ends[name][1] - ends[name][0]
                 counts.append(max(1, ceil(max(abs(row[i]) for row in frame.rows) * width / SIDE)))
-            while np.prod(counts, dtype=float) > _PARTS:
+            while np.prod(counts, dtype=float) > max(1, _PARTS // len(starts)):
                 counts[int(np.argmax(counts))] //= 2
             sides = []
             for name, count in zip(frame.names, counts, strict=True):

@@ -22,7 +22,7 @@ from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, limited
 from venmas.checker.exact.initial import initial_box
 from venmas.errors import Reason
-from venmas.logic import nnf
+from venmas.logic import TRUE, nnf
 from venmas.logic.window import window
 from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
@@ -92,6 +92,8 @@ class CoverSearch:
 
 def _unsuited(question: Question) -> str | None:
     system = question.undrawn or question.system
+    if system.initial_condition is not TRUE:  # where a part of them is asked about, that of all counts
+        return "the initial states are those of a condition with too many cases"
     moved = {name for branch in system.branches for name, _ in branch.updates} - {*system.disturbances}
     if any(system.variables[name].integral for name in moved):
         return "integers change"
