@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from venmas import System, verify
 from venmas.answer import Answer, Proved, Unknown
+from venmas.bounds.affine.tube import Tube
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
 from venmas.logic import FALSE, TRUE, Always
 from venmas.model import argmax, clip, maximum, sin, switch, tanh, where
 from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
-from venmas.procedures.covers.cover import _PARTS, CoarseError, Cover, Task
+from venmas.procedures.covers.cover import _PARTS, _ROWS, CoarseError, Cover, Task
 from venmas.procedures.covers.frame import frames
 from venmas.procedures.covers.paving import SIDE, Paving, paved
 from venmas.procedures.covers.procedure import COVERS
@@ -308,3 +309,19 @@ def test_many_regions_share_the_parts() -> None:
     states = runs(asked, 0, 9)
     cover = Cover(asked, frames(asked.names, states)[0], 1, 90, states)
     assert isinstance(cover._layer.sets, list) and sum(ring.size for ring, _ in cover._layer.sets) <= _PARTS
+
+
+def test_branches_that_multiply_sets_end_a_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = System("free")
+    x = system.real("x", -9, 9)
+    for k in range(30):
+        system.branch(f"b{k}", {x: x / 2 + Fraction(k, 100)})
+    system.initial(x >= 0, x <= 1)
+    asked = task(system, 0, 9)
+    states = runs(asked, 0, 9)
+    sizes: list[int] = []
+    advance = Tube.advance
+    monkeypatch.setattr(Tube, "advance", lambda self: (sizes.append(self.ring.size), advance(self)))
+    with pytest.raises(CoarseError):
+        Cover(asked, frames(asked.names, states)[0], 4, 5, states).advance(Budget())
+    assert max(sizes) * 30 <= _ROWS

@@ -26,6 +26,8 @@ from venmas.procedures.covers.paving import SIDE, CrowdedError, Paving, paved, t
 _FINE = Fineness(order=4, substeps=1, slices=1, symbols=20)
 _BATCH = 512
 """Boxes that are followed together."""
+_ROWS = 1_000_000
+"""Sets that one step may make of them, at most: free branches multiply them in each step."""
 _PARTS = 100_000
 """Parts of the initial sets."""
 _LEAST = 12
@@ -191,6 +193,8 @@ class Cover:
         if not self.step:  # later ones were looked at before boxes were put around them
             self._check(tube, 0)
         for step in range(self.step + 1, self.step + steps + 1):
+            if tube.ring.size * len(task.system.branches) > _ROWS:
+                raise CrowdedError
             tube.advance()
             self._check(tube, step)
             tube.state = task.drawn(tube.ring, tube.state)
