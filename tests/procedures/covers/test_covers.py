@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
+from functools import reduce
+from operator import or_
 
 import numpy as np
 import pytest
@@ -12,13 +14,14 @@ from hypothesis import strategies as st
 
 from venmas import System, verify
 from venmas.answer import Answer, Proved, Unknown
+from venmas.bounds.affine.tube import Tube
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
-from venmas.logic import FALSE, Always
+from venmas.logic import FALSE, TRUE, Always
 from venmas.model import argmax, clip, maximum, sin, switch, tanh, where
 from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
-from venmas.procedures.covers.cover import CoarseError, Cover, Task
+from venmas.procedures.covers.cover import _PARTS, _ROWS, CoarseError, Cover, Task
 from venmas.procedures.covers.frame import frames
 from venmas.procedures.covers.paving import SIDE, Paving, paved
 from venmas.procedures.covers.procedure import COVERS
@@ -280,3 +283,62 @@ def test_coordinates_are_inverted_exactly() -> None:
                 for j in range(3):
                     total = sum((rows.rows[i][k] * rows.columns[k][j] for k in range(3)), Fraction(0))
                     assert total == (i == j)
+
+
+def growing(factor: int, least: int) -> System:
+    """A variable that doubles often, beside one that is halved."""
+    system = System("growing")
+    x, y = system.real("x", "-1e99", "1e99"), system.real("y", -2, 2)
+    system.branch("go", {x: x * factor, y: y / 2})
+    system.initial(x >= least, x <= 1, y >= -1, y <= 1)
+    return system
+
+
+@pytest.mark.parametrize(("factor", "least"), [(100, 1), (10**50, 1), (10**50, -1)])
+def test_runs_that_overflow_suggest_no_coordinates(factor: int, least: int) -> None:
+    states = runs(task(growing(factor, least), 0, 200), 0, 200)
+    assert len(states) > 1 and np.abs(states).max() <= 1e100
+    assert frames(("x", "y"), states)
+    assert not isinstance(answer(growing(factor, least), "AG^200 x <= 9", 0.5), Proved)
+
+
+def test_parts_of_a_condition_are_left_to_others() -> None:
+    """A box of the initial states is asked about, and the noise is that of the system with the condition."""
+    system = System("parts")
+    v = [system.real(f"x{i}", 0, 9) for i in range(4)]
+    w = system.disturbance("w", 0, 1)
+    system.branch("go", {x: x / 2 + w for x in v})
+    system.start(*(reduce(or_, ((x >= k * 1.5) & (x <= k * 1.5 + 1) for k in range(6))) for x in v))
+    made = drawn(system, 20)
+    assert system.initial_condition is not TRUE
+    asked = read_property(system, "AG^20 x0 <= 9")
+    question = Question(made.with_regions([()]), asked, undrawn=system)
+    assert "condition" in str(COVERS.accepts(question, Run()))
+
+
+def test_many_regions_share_the_parts() -> None:
+    system = System("many")
+    v = [system.real(f"x{i}", -9, 9) for i in range(6)]
+    system.branch("go", {x: x / 2 for x in v})
+    for k in range(20):
+        system.initial(*(c for x in v for c in (x >= Fraction(k, 40), x <= Fraction(k, 40) + 1)))
+    asked = task(system, 0, 9)
+    states = runs(asked, 0, 9)
+    cover = Cover(asked, frames(asked.names, states)[0], 1, 90, states)
+    assert isinstance(cover._layer.sets, list) and sum(ring.size for ring, _ in cover._layer.sets) <= _PARTS
+
+
+def test_branches_that_multiply_sets_end_a_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = System("free")
+    x = system.real("x", -9, 9)
+    for k in range(30):
+        system.branch(f"b{k}", {x: x / 2 + Fraction(k, 100)})
+    system.initial(x >= 0, x <= 1)
+    asked = task(system, 0, 9)
+    states = runs(asked, 0, 9)
+    sizes: list[int] = []
+    advance = Tube.advance
+    monkeypatch.setattr(Tube, "advance", lambda self: (sizes.append(self.ring.size), advance(self)))
+    with pytest.raises(CoarseError):
+        Cover(asked, frames(asked.names, states)[0], 4, 5, states).advance(Budget())
+    assert max(sizes) * 30 <= _ROWS

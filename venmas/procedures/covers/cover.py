@@ -26,6 +26,8 @@ from venmas.procedures.covers.paving import SIDE, CrowdedError, Paving, paved, t
 _FINE = Fineness(order=4, substeps=1, slices=1, symbols=20)
 _BATCH = 512
 """Boxes that are followed together."""
+_ROWS = 1_000_000
+"""Sets that one step may make of them, at most: free branches multiply them in each step."""
 _PARTS = 100_000
 """Parts of the initial sets."""
 _LEAST = 12
@@ -142,16 +144,14 @@ class Cover:
         task = self.task
         frame = self._frame_of(0)
         made: list[tuple[Forms, dict[str, Form]]] = []
-        for region in task.system.regions:
-            box = initial_box(task.system, region)
-            if box is None:
-                continue
+        starts = [box for r in task.system.regions if (box := initial_box(task.system, r)) is not None]
+        for box in starts:
             ends = dict(zip(task.system.variables, box, strict=True))
             counts = []
             for i, name in enumerate(frame.names):
                 width = ends[name][1] - ends[name][0]
                 counts.append(max(1, ceil(max(abs(row[i]) for row in frame.rows) * width / SIDE)))
-            while np.prod(counts, dtype=float) > _PARTS:
+            while np.prod(counts, dtype=float) > max(1, _PARTS // len(starts)):
                 counts[int(np.argmax(counts))] //= 2
             sides = []
             for name, count in zip(frame.names, counts, strict=True):
@@ -193,6 +193,8 @@ class Cover:
         if not self.step:  # later ones were looked at before boxes were put around them
             self._check(tube, 0)
         for step in range(self.step + 1, self.step + steps + 1):
+            if tube.ring.size * len(task.system.branches) > _ROWS:
+                raise CrowdedError
             tube.advance()
             self._check(tube, step)
             tube.state = task.drawn(tube.ring, tube.state)
