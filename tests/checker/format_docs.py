@@ -61,6 +61,7 @@ ROOMS = {
     "goals": "Goals",
     "inductive": "Inductive sets, and two phases",
     "flowpipes": "Flowpipes",
+    "covers": "Covers",
     "forever": "Derivations",
     "netlists": "Linear temporal logic",
     "levels": "Linear temporal logic",

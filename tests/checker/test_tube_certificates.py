@@ -22,7 +22,7 @@ from venmas.answer import IncompleteError
 from venmas.checker.exact.initial import initial_box
 from venmas.checker.file import check_certificate
 from venmas.checker.flowpipes.state import States
-from venmas.checker.flowpipes.tree import states_of
+from venmas.checker.flowpipes.target import states_of
 from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.checker.format.numbers import CheckError
 from venmas.engine.certificates.file import write

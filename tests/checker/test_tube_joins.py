@@ -22,7 +22,7 @@ from venmas.checker.exact.initial import initial_box
 from venmas.checker.file import check_certificate
 from venmas.checker.flowpipes.join import spread
 from venmas.checker.flowpipes.state import States
-from venmas.checker.flowpipes.tree import states_of
+from venmas.checker.flowpipes.target import states_of
 from venmas.checker.format.numbers import CheckError
 from venmas.model import cos, sin, switch, tanh, where
 from venmas.model.evaluation.cuts import Fineness

@@ -11,7 +11,7 @@ import pytest
 from venmas import System, verify
 from venmas.checker.exact.initial import initial_box
 from venmas.checker.file import check_certificate
-from venmas.checker.flowpipes.tree import states_of
+from venmas.checker.flowpipes.target import states_of
 from venmas.checker.flowpipes.ways import ways
 from venmas.model import sin
 from venmas.model.evaluation.cuts import Fineness

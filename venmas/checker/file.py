@@ -57,6 +57,7 @@ KINDS: Mapping[str, Kind] = {
     "inductive": Kind(("always",), _BOXED, f"{_HERE}.inductive.check"),
     "two-phase": Kind(("always",), _BOXED, f"{_HERE}.inductive.phases"),
     "flowpipes": Kind(("bounded",), _BOXED | {"chosen"}, f"{_HERE}.flowpipes.tree", smooth=True),
+    "covers": Kind(("bounded", "always"), _BOXED, f"{_HERE}.covers.check", inside=False, smooth=True, noisy=True),
     "forever": Kind(
         ("bounded", "always", "unbounded"),
         _BOXED,

@@ -89,7 +89,7 @@ ADAPTIVE = Mode(
         (Turn("explicit"),),
         (
             Turn("cells", share=0.5, after=2.0, smooth=True),
-            Turn("covers", share=0.4, after=1.0, smooth=True, again=True),
+            Turn("covers", share=0.4, after=1.0, smooth=True),
             Turn("flowpipes", pause=1.0),
         ),
         (Turn("flowpipes", share=0.05, lead=True), Turn("branch-and-bound", left=3 / 4, pause=1.0)),
@@ -99,12 +99,12 @@ ADAPTIVE = Mode(
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
             Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again=True),  # no certificate
             Turn("cells", then=2.0, share=0.5, after=1.0, left=1 / 3),
-            Turn("covers", first=0.5, then=1.0, share=0.25, after=1.0, left=1 / 2, again=True),
+            Turn("covers", first=0.5, then=1.0, share=0.25, after=1.0, left=1 / 2),
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),
         (  # where reachability was soon over
-            Turn("covers", share=0.4, begun=True, again=True),
+            Turn("covers", share=0.4, begun=True),
             Turn("flowpipes", left=1 / 2, pause=1.0, begun=True),
         ),
         # no solver is trusted: it may show a violation, and its "infeasible" is a note
@@ -133,7 +133,7 @@ _MODES = (
             (Turn("fixpoints", first=0.5, share=0.35), Turn("predicate-abstraction")),
             (Turn("fixpoints", left=1 / 2),),  # goes on where it was
             (Turn("k-induction", left=1 / 2),),
-            (Turn("covers", left=1 / 3, again=True),),
+            (Turn("covers", left=1 / 3),),
             (Turn("cell-mapping", left=1 / 3, again=True),),  # certificates are from those after it, if there are any
             (Turn("forever", left=1 / 2),),
             (Turn("cell-mapping"),),

@@ -12,71 +12,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.procedures.covers.systems import loop, runs, task
 from venmas import System, verify
 from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds.affine.tube import Tube
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
-from venmas.logic import FALSE, TRUE, Always
-from venmas.model import argmax, clip, maximum, sin, switch, tanh, where
+from venmas.checker.covers.grid import _PARTS
+from venmas.checker.covers.paving import SIDE, Paving, paved
+from venmas.logic import TRUE, Always
+from venmas.model import where
 from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
-from venmas.procedures.covers.cover import _PARTS, _ROWS, CoarseError, Cover, Task
+from venmas.procedures.covers.cover import _ROWS, CoarseError, Cover
 from venmas.procedures.covers.frame import frames
-from venmas.procedures.covers.paving import SIDE, Paving, paved
 from venmas.procedures.covers.procedure import COVERS
-from venmas.procedures.covers.sampled import sampled
 from venmas.question import Question, read_property
 
 STEPS = 12
-
-
-def loop(seed: int, smooth: bool = False, noisy: bool = True) -> System:
-    """A loop of two or three real variables that stays near 0, with choices of every kind."""
-    rng = np.random.default_rng(seed)
-
-    def number(size: float) -> Fraction:
-        return Fraction(int(rng.integers(-64, 65)), 64) * Fraction(size)
-
-    count = int(rng.integers(1, 4))
-    system = System("random")
-    v = [system.real(f"x{i}", -9, 9) for i in range(count)]
-    w = system.disturbance("w", "-0.1", "0.1") if noisy else Fraction(0)
-    shift = v[rng.integers(count)] * number(0.5)
-    best = argmax(tuple(v[rng.integers(count)] * number(1) + number(1) for _ in range(3)))
-    kinds = [
-        lambda: maximum(v[rng.integers(count)] * number(0.5), shift + number(1)),
-        lambda: where(shift >= number(0.25), shift + number(1), v[0] * number(0.5)),
-        lambda: switch(system.agent(best, name="choice"), {k: number(1) for k in range(3)}),
-        lambda: clip(shift * 3, -1, 1),
-    ]
-    curves = [lambda: sin(shift * 2), lambda: tanh(v[rng.integers(count)]), lambda: shift * v[0] / 4]
-    extra = kinds[rng.integers(len(kinds))]()
-    for branch in range(int(rng.integers(1, 3))):
-        updates = {}
-        for name in v:
-            linear = sum((other * number(0.5) for other in v), number(0.25))
-            bent = curves[rng.integers(3)]() if smooth else kinds[rng.choice([0, 1, 3])]()
-            updates[name] = clip(linear + bent + extra / 4 + w, -8, 8)
-        system.branch(f"b{branch}", updates, when=v[0] <= 2 if branch and rng.integers(2) else True)
-    corner = [number(1) for _ in v]
-    wide = [Fraction(int(rng.integers(0, 2)), 2) for _ in v]
-    system.initial(*(c for n, a, d in zip(v, corner, wide, strict=True) for c in (n >= a, n <= a + d)))
-    return system
-
-
-def task(system: System, first: int, last: int) -> Task:
-    """What says nothing about states, so that covers go on to the end."""
-    one = drawn(system, 1)
-    noise = {n: (system.variables[n].lower, system.variables[n].upper) for n in system.disturbances}
-    names = tuple(n for n in one.variables if n not in noise)
-    return Task(one, noise, names, {}, first, last, FALSE, False)
-
-
-def runs(asked: Task, seed: int, steps: int) -> Floats:
-    """States (steps + 1, runs, names), noise at ends of its range and between."""
-    found = sampled(asked.system, asked.names, asked.noise, steps)
-    return np.zeros((1, 2, len(asked.names))) if found is None else found
 
 
 def outside(states: Floats, cover: Cover) -> int:
@@ -98,7 +51,7 @@ def test_covers_hold_all_runs(seed: int, smooth: bool, noisy: bool, stride: int,
     states = runs(asked, seed, STEPS + stride)
     if len(states) == 1:
         return
-    suggested = frames(asked.names, states)
+    suggested = frames(asked.axes.names, states)
     cover = Cover(asked, suggested[which % len(suggested)], stride, along, states)
     with suppress(CoarseError):
         while cover.step + stride <= STEPS and not cover.advance(Budget()):
@@ -203,8 +156,6 @@ def test_what_is_not_for_covers() -> None:
     counting.branch("go", n=where(n >= 9, 0, n + 1))
     counting.initial(n == 0)
     assert COVERS.accepts(Question(counting, read_property(counting, "AG n <= 9")), run) == "integers change"
-    asked = read_property(bent(), "AG y <= 2.2")
-    assert COVERS.accepts(Question(bent(), asked, certified=True), run) == "it writes no certificates"
 
 
 def test_initial_states_that_are_no_union_of_boxes() -> None:
@@ -324,7 +275,7 @@ def test_many_regions_share_the_parts() -> None:
         system.initial(*(c for x in v for c in (x >= Fraction(k, 40), x <= Fraction(k, 40) + 1)))
     asked = task(system, 0, 9)
     states = runs(asked, 0, 9)
-    cover = Cover(asked, frames(asked.names, states)[0], 1, 90, states)
+    cover = Cover(asked, frames(asked.axes.names, states)[0], 1, 90, states)
     assert isinstance(cover._layer.sets, list) and sum(ring.size for ring, _ in cover._layer.sets) <= _PARTS
 
 
@@ -340,5 +291,5 @@ def test_branches_that_multiply_sets_end_a_cover(monkeypatch: pytest.MonkeyPatch
     advance = Tube.advance
     monkeypatch.setattr(Tube, "advance", lambda self: (sizes.append(self.ring.size), advance(self)))
     with pytest.raises(CoarseError):
-        Cover(asked, frames(asked.names, states)[0], 4, 5, states).advance(Budget())
+        Cover(asked, frames(asked.axes.names, states)[0], 4, 5, states).advance(Budget())
     assert max(sizes) * 30 <= _ROWS

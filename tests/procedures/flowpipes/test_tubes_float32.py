@@ -20,7 +20,7 @@ from tests.soundness.smooth.singles import evaluated
 from venmas import System, verify
 from venmas.bounds.affine.tube import Tube
 from venmas.checker.file import check_certificate, check_claim, read_certificate
-from venmas.checker.flowpipes.tree import states_of
+from venmas.checker.flowpipes.target import states_of
 from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.checker.format.numbers import CheckError
 from venmas.errors import UsageError

@@ -11,7 +11,7 @@ goal come those of the next.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -19,11 +19,7 @@ from itertools import product
 from typing import Annotated
 
 from venmas.checker.exact.initial import Box, initial_box
-from venmas.checker.flowpipes.forms import Form, between
-from venmas.checker.flowpipes.join import spread
-from venmas.checker.flowpipes.state import States
-from venmas.checker.flowpipes.univariate import OutsideError
-from venmas.checker.flowpipes.ways import ways
+from venmas.checker.flowpipes.target import BITS, LIMITS, Target
 from venmas.checker.format.about import About
 from venmas.checker.format.cuts import leaves
 from venmas.checker.format.fields import Count, Limit, Number
@@ -31,103 +27,15 @@ from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import read_index, read_number
 from venmas.checker.format.rule import Rule, rule
 from venmas.checker.goals.check import Checked
-from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+from venmas.logic import Formula
 from venmas.model.evaluation.cuts import Fineness
-from venmas.model.system.disturbances import Noise, ahead
+from venmas.model.system.disturbances import Noise
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.question import goals
 
-_Looking = Generator[tuple[Formula, States], bool | None, bool]
-
-BITS = range(40, 257)
-"""The unit of values is 2^-bits."""
-LIMITS = Fineness(order=20, substeps=256, slices=1024, symbols=4096, sets=4096)
-"""The finest leaf."""
 MAX_DEPTH = 200
 """Cuts above a leaf, at most."""
-
-
-class Target:
-    """What no initial state may meet, in core form, looked at over sets of states."""
-
-    def __init__(self, system: System, formula: Formula, semantics: Semantics = "real") -> None:
-        self.system, self.formula, self._single = system, formula, semantics == "float32"
-
-    def open_in(self, box: Box, bits: int, fine: Fineness) -> str | None:
-        """Why a state of a box may meet the formula; None: none does."""
-        try:
-            states = states_of(self.system, box, bits, fine, self._single)
-            if fine.sets:
-                spread(states, self.formula.depth, fine.sets)
-            found = self._refuted(states)
-        except OutsideError as error:
-            return str(error)
-        return None if found else "a state may meet the negated formula, as far as its enclosures tell"
-
-    def _refuted(self, states: States) -> bool:
-        """Does no state of the set meet the formula? Formulas may be nested more deeply than calls."""
-        known: dict[tuple[int, int], bool] = {}
-        asked, answer = [self._place(self.formula, states, known)], None
-        while asked:
-            try:
-                place = asked[-1].send(answer)
-            except StopIteration as stop:
-                asked.pop()
-                answer = stop.value
-            else:
-                asked.append(self._place(*place, known))
-                answer = None
-        return bool(answer)
-
-    def _place(self, formula: Formula, states: States, known: dict[tuple[int, int], bool]) -> _Looking:
-        """The same of a formula and a set, once for both. known: by identity, as both live meanwhile."""
-        key = id(formula), id(states)
-        if key not in known:
-            known[key] = yield from self._look(formula, states)
-        return known[key]
-
-    def _look(self, formula: Formula, states: States) -> _Looking:
-        """Asks about parts of the formula, and is sent the answers."""
-        branches = self.system.branches
-        match formula:
-            case Top():
-                return False
-            case Bottom():
-                return True
-            case Atom(comparison):
-                return states.atom(comparison) is False
-            case And(operands):
-                for operand in operands:
-                    if (yield operand, states):
-                        return True
-                return False
-            case Or(operands):
-                for operand in operands:
-                    if not (yield operand, states):
-                        return False
-                return True
-            case EX(operand):
-                for branch in branches:
-                    if states.truth(branch.guard) is False:
-                        continue
-                    for after in states.after(branch):
-                        if not (yield operand, after):
-                            return False
-                return True
-            case AX(operand):
-                for group in ways(states, branches):
-                    shown = False
-                    for branch in group:
-                        shown = True
-                        for after in states.after(branch):
-                            shown = shown and bool((yield operand, after))
-                        if shown:
-                            break
-                    if not shown:  # nor where no branch can be taken, as AX is true there
-                        return False
-                return True
-        raise TypeError(type(formula))
 
 
 def halves(box: Box, system: System, variable: int, at: Fraction) -> tuple[Box, Box]:
@@ -144,20 +52,6 @@ def choice(box: Box, system: System, values: Mapping[str, Fraction]) -> Box:
     """The part of a box with these values of noise."""
     ends = zip(system.variables, box, strict=True)
     return tuple((values[name], values[name]) if name in values else end for name, end in ends)
-
-
-def states_of(system: System, box: Box, bits: int, fine: Fineness, single: bool = False) -> States:
-    """The states of a box: a symbol for each variable whose range is no point, but for noise of later steps."""
-    forms: dict[str, Form] = {}
-    count = 0
-    for name, (low, high) in zip(system.variables, box, strict=True):
-        ends = (low.numerator << bits) // low.denominator, -((-high.numerator << bits) // high.denominator)
-        whole = between(*ends)
-        if whole.e and not ahead(name):
-            whole = Form(whole.c, (*(0,) * count, whole.e), 0, whole.known)
-            count += 1
-        forms[name] = whole
-    return States(system, forms, count, bits, fine, single=single)
 
 
 @rule("enclosures")

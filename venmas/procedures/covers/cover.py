@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise, product
-from math import ceil
+from itertools import pairwise, product, starmap
 
 import numpy as np
 
-from venmas.answer import Proved
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.tube import Tube, linear
 from venmas.bounds.evaluation import certain
 from venmas.bounds.rounding import Bools, Floats, Ints, float_beside
 from venmas.budget import Budget
-from venmas.checker.exact.initial import initial_box
-from venmas.logic import And, Atom, Bottom, Formula, Or, Top
+from venmas.checker.covers.grid import Axes, Finer, Grid
+from venmas.checker.covers.paving import SIDE, CrowdedError, Paving, paved, together
+from venmas.logic import Formula
+from venmas.logic.stages import Stage
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.system import System
 from venmas.procedures.covers.frame import Frame
-from venmas.procedures.covers.paving import SIDE, CrowdedError, Paving, paved, together
 
 _FINE = Fineness(order=4, substeps=1, slices=1, symbols=20)
 _BATCH = 512
 """Boxes that are followed together."""
 _ROWS = 1_000_000
 """Sets that one step may make of them, at most: free branches multiply them in each step."""
-_PARTS = 100_000
-"""Parts of the initial sets."""
+BITS = 60
+"""Values of certificates are in units of 2^-60."""
 _LEAST = 12
 """Halvings of the units of a grid, at most, while what runs reach becomes smaller."""
 
@@ -44,24 +43,25 @@ class CoarseError(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """Question about the runs of a system. noise: the variables that have another value, in these ranges, in each
-    step. names: the variables whose sets are covered; fixed: the values of all others. first, last: steps at which no
-    state may meet `wrong`; last is None for all from the first on. single: networks in any float32 evaluation.
+    """Question about the runs of a system. axes: what its variables do. first, last: steps at which no state may meet
+    `wrong`; last is None for all from the first on. single: networks in any float32 evaluation.
     """
 
-    system: System
-    noise: Mapping[str, tuple[Fraction, Fraction]]
-    names: tuple[str, ...]
-    fixed: Mapping[str, Fraction]
+    axes: Axes
     first: int
     last: int | None
     wrong: Formula
     single: bool
 
+    @property
+    def system(self) -> System:
+        """The system, with the noise of one step."""
+        return self.axes.system
+
     def drawn(self, ring: Forms, state: Mapping[str, Form]) -> dict[str, Form]:
         """Sets of states with new values of all noise."""
         made = dict(state)
-        for name, ends in self.noise.items():
+        for name, ends in self.axes.noise.items():
             made[name] = ring.symbol(
                 *(np.full(ring.size, float_beside(at, way)) for at, way in zip(ends, (-1, 1), strict=True))
             )
@@ -69,7 +69,7 @@ class Task:
 
     def whole(self, ring: Forms, state: Mapping[str, Form]) -> dict[str, Form]:
         """The same with what has one value."""
-        return self.drawn(ring, state) | {name: ring.constant(value) for name, value in self.fixed.items()}
+        return self.drawn(ring, state) | {name: ring.constant(value) for name, value in self.axes.fixed.items()}
 
 
 @dataclass
@@ -100,6 +100,7 @@ class Cover:
         self._known: Paving | None = None
         """What was reached before, on the grid at hand, if what follows it is to have the same property."""
         self._layer = _Layer(self._start())
+        self._stage = Stage([task.wrong])
 
     def advance(self, budget: Budget) -> bool:
         """Follow all sets for some steps; is it proved? It goes on where a budget ended. Raises `CoarseError`."""
@@ -126,9 +127,13 @@ class Cover:
         self._layer = _Layer(fresh)
         return not len(fresh)
 
-    def proved(self) -> Proved:
-        """The answer, once it is proved."""
-        return Proved("bounds", frozenset(self.leaving), self.task.system.may_deadlock)
+    def grid(self) -> Grid:
+        """The line of its proof, once it is proved; twice as many boxes are enough where those of the check differ."""
+        halved = [tuple(h) for h in self._halved.tolist()]
+        changes = [(step, h) for step, h in enumerate(halved) if h != (halved[step - 1] if step else (0,) * len(h))]
+        rows = tuple(tuple(map(str, row)) for row in self._frame.rows)
+        fine = (_FINE.order, _FINE.substeps, _FINE.slices, _FINE.symbols)
+        return Grid(rows, tuple(starmap(Finer, changes)), self.stride, 2 * self.boxes + _BATCH, BITS, *fine)
 
     # -- sets ----------------------------------------------------------------------------------------------------------
 
@@ -141,24 +146,9 @@ class Cover:
 
     def _start(self) -> list[tuple[Forms, dict[str, Form]]]:
         """The boxes around the initial sets, in parts which are about as wide as cells."""
-        task = self.task
-        frame = self._frame_of(0)
-        made: list[tuple[Forms, dict[str, Form]]] = []
-        starts = [box for r in task.system.regions if (box := initial_box(task.system, r)) is not None]
-        for box in starts:
-            ends = dict(zip(task.system.variables, box, strict=True))
-            counts = []
-            for i, name in enumerate(frame.names):
-                width = ends[name][1] - ends[name][0]
-                counts.append(max(1, ceil(max(abs(row[i]) for row in frame.rows) * width / SIDE)))
-            while np.prod(counts, dtype=float) > max(1, _PARTS // len(starts)):
-                counts[int(np.argmax(counts))] //= 2
-            sides = []
-            for name, count in zip(frame.names, counts, strict=True):
-                low, high = ends[name]
-                at = [low + (high - low) * k / count for k in range(count + 1)]
-                sides.append([(float_beside(a, -1), float_beside(b, 1)) for a, b in pairwise(at)])
-            boxes = np.array(list(product(*sides)))  # (B, n, 2)
+        frame, made = self._frame_of(0), list[tuple[Forms, dict[str, Form]]]()
+        for cuts in self.task.axes.parts(frame.rows):
+            boxes = np.array(list(product(*map(_outward, cuts))))  # (B, n, 2)
             for begin in range(0, len(boxes), _BATCH):
                 part = boxes[begin : begin + _BATCH]
                 ring = Forms(len(part))
@@ -207,24 +197,22 @@ class Cover:
         if tube.ring.broken.any():
             raise CoarseError(step)
         if step >= task.first:
-            open_ = ~self._never(tube, task.wrong)
+            open_ = ~self._never(tube)
             if open_.any():
                 raise CoarseError(step, float(open_.mean()))
-        for name in task.names if step else ():
+        for name in task.axes.names if step else ():
             (low, high), decl = tube.state[name].ends, task.system.variables[name]
             if not (decl.lower <= low.min(initial=np.inf) and high.max(initial=-np.inf) <= decl.upper):
                 self.leaving.add(name)
 
-    def _never(self, tube: Tube, formula: Formula) -> Bools:
-        """In which sets is a core formula about one state true nowhere? (B,)."""
-        match formula:
-            case Atom():
-                form = linear(tube.ring, formula.comparison.expr, tube.state)
-                return np.asarray(certain(form.ends, formula.comparison.relation)[1])
-            case And(parts):
-                return np.asarray(np.logical_or.reduce([self._never(tube, part) for part in parts]))
-            case Or(parts):
-                return np.asarray(np.logical_and.reduce([self._never(tube, part) for part in parts]))
-            case Top() | Bottom():
-                return np.full(tube.ring.size, isinstance(formula, Bottom))
-        raise TypeError(type(formula))
+    def _never(self, tube: Tube) -> Bools:
+        """In which sets is no state one that must not be reached? (B,)."""
+        atoms = [certain(linear(tube.ring, c.expr, tube.state).ends, c.relation)[1] for c in self._stage.atoms]
+        size = tube.ring.size
+        false = np.stack(atoms, 1) if atoms else np.zeros((size, 0), dtype=bool)
+        return ~self._stage.formula_truth(~false, np.zeros((size, 0), dtype=bool))[:, 0]
+
+
+def _outward(ends: Sequence[Fraction]) -> list[tuple[float, float]]:
+    """Parts between numbers, in floats that they are within."""
+    return [(float_beside(a, -1), float_beside(b, 1)) for a, b in pairwise(ends)]

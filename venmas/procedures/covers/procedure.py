@@ -1,7 +1,7 @@
 """Covers: AG p, for ever or in a window of steps, by boxes on a grid in skew coordinates, cut anew every few steps.
 
     runs in floats: how wide sets of states are, and coordinates that suit them             (`sampled`, `frame`)
-    for finer and finer grids, in each of these coordinates, with one step or two at a time:
+    for finer and finer grids, in each of these coordinates, with 1, 2 and 4 steps at a time:
         sets := parts of the boxes around the initial sets                                  (`cover`)
         repeat: zonotopes follow all sets for these steps; p in all of them, else: too coarse
                 sets := in each cell of the grid, the box around what zonotopes have in it  (`paving`)
@@ -15,19 +15,19 @@ in between (Girard, HSCC 2005).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, limited
-from venmas.checker.exact.initial import initial_box
+from venmas.checker.covers.grid import Axes
 from venmas.errors import Reason
 from venmas.logic import TRUE, nnf
 from venmas.logic.window import window
-from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
 from venmas.procedures.covers.cover import CoarseError, Cover, Task
 from venmas.procedures.covers.frame import Frame, frames
+from venmas.procedures.covers.proof import written
 from venmas.procedures.covers.sampled import sampled
 from venmas.question import Question
 
@@ -74,8 +74,6 @@ class CoverSearch:
         span = window(question.asked)
         if span is None or question.about == "deadlock" or (span[1] is not None and span[1] < _SHORT):
             return f"it is for AG p, for ever or up to {_SHORT} steps and more, with p about one state"
-        if question.certified:
-            return "it writes no certificates"
         if question.inductive is not None:
             return "it is to be proved by the set that was given"
         return _unsuited(question)
@@ -148,7 +146,7 @@ class CoverSession:
             self._number, self._left = self._number + 1, self._seconds
         return Unknown(Reason.OPEN, "the finest grids do not decide it")
 
-    def _tried(self, one: _Try, budget: Budget) -> Proved | None:
+    def _tried(self, one: _Try, budget: Budget) -> Proved | Unknown | None:
         """The answer of a cover; None where it is too coarse, or takes longer."""
         begun, cover = budget.spent, one.cover
         try:
@@ -159,9 +157,12 @@ class CoverSession:
         finally:  # also where the turn ends sooner
             self._left -= budget.spent - begun
         one.reached, one.coarse = (cover.step, 0.0), done is not None
-        if not done or (self.question.inside and cover.leaving):
+        question, task = self.question, cover.task
+        if not done or (question.inside and cover.leaving):
             return None
-        return replace(cover.proved(), inside=self.question.inside)
+        inside = question.inside or (question.certified and not cover.leaving)
+        proved = Proved("bounds", frozenset(cover.leaving), task.system.may_deadlock, inside=inside)
+        return written(proved, question, cover.grid(), budget.whole) if question.certified and inside else proved
 
     def _next(self) -> None:
         """The next round: what takes longer, and the ways that led farthest on a finer grid."""
@@ -184,27 +185,17 @@ class CoverSession:
         span = window(question.asked)
         assert span is not None
         first, last, holds = span
-        base = question.undrawn or question.system
-        system = drawn(base, 1)
-        noise = {n: (base.variables[n].lower, base.variables[n].upper) for n in base.disturbances}
-        moved = {name for branch in system.branches for name, _ in branch.updates}
-        fixed = {}
-        boxes = [box for region in system.regions if (box := initial_box(system, region)) is not None]
-        for i, name in enumerate(system.variables):
-            if name in moved or name in noise:
-                continue
-            ends = {end for box in boxes for end in box[i]}
-            if len(ends) == 1:
-                fixed[name] = ends.pop()
-            elif system.variables[name].integral:
-                return f"the integer {name} has several values"
-        names = tuple(n for n in system.variables if n not in noise and n not in fixed)
-        self._runs = sampled(system, names, noise, _STEPS if last is None else min(last, _STEPS))
+        try:
+            axes = Axes(question.undrawn or question.system)
+        except ValueError as error:
+            return str(error)
+        steps = _STEPS if last is None else min(last, _STEPS)
+        self._runs = sampled(axes.system, axes.names, axes.noise, steps)
         if self._runs is None:
             return "no runs were found that tell how wide sets are"
         wrong = nnf(holds, negate=True)
-        self._task = Task(system, noise, names, fixed, first, last, wrong, question.semantics == "float32")
-        self._ways = [(frame, stride) for frame in frames(names, self._runs) for stride in _STRIDES]
+        self._task = Task(axes, first, last, wrong, question.semantics == "float32")
+        self._ways = [(frame, stride) for frame in frames(axes.names, self._runs) for stride in _STRIDES]
         self._tries, self._left = self._on(_ALONG[0]), self._seconds
         return None
 

@@ -12,7 +12,8 @@ from itertools import product
 
 from venmas.answer import IncompleteError
 from venmas.checker.exact.initial import Box, initial_box
-from venmas.checker.flowpipes.tree import LIMITS, Choose, Enclosures, Target, Tube, choice, halves
+from venmas.checker.flowpipes.target import LIMITS, Target
+from venmas.checker.flowpipes.tree import Choose, Enclosures, Tube, choice, halves
 from venmas.checker.flowpipes.tree import Cut as CutLine
 from venmas.checker.format.cuts import leaves
 from venmas.checker.format.rule import Rule

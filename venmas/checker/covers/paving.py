@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from venmas.bounds.rounding import Bools, Ints
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 SIDE = 8
 """Units along the side of a cell: a box is rounded outward to one of them."""

@@ -1,0 +1,175 @@
+"""Certificates of covers: what runs refute is refused on every grid; what the search covers is accepted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.procedures.covers.systems import loop, runs, task
+from venmas import System, verify
+from venmas.checker.covers.check import Followed
+from venmas.checker.covers.grid import Finer, Grid
+from venmas.checker.file import KINDS, check_certificate
+from venmas.checker.format.about import About
+from venmas.checker.format.header import Claim
+from venmas.checker.format.lines import Lines
+from venmas.checker.format.numbers import CheckError
+from venmas.checker.format.rule import End
+from venmas.model import where
+
+FINE = {"bits": 60, "order": 4, "substeps": 1, "slices": 1, "symbols": 20}
+
+
+def check(system: System, text: str, grid: Grid | dict[str, Any], kind: str = "bounded", inside: bool = False) -> Any:
+    """The result of a check of such a claim."""
+    row = grid.to_json() if isinstance(grid, Grid) else grid
+    claim = Claim(text, kind, "real", inside)  # type: ignore[arg-type]
+    return KINDS["covers"].check(About(claim, system, {}), Lines([row, End(2).to_json()]))
+
+
+def turning() -> System:
+    """A turn that shrinks, with noise: no box of the variables is closed, and covers show that it stays small."""
+    system = System("turning")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    w = system.disturbance("w", "-0.01", "0.01")
+    system.branch("go", {x: (x - y) * Fraction(3, 5) + w, y: (x + y) * Fraction(3, 5)})
+    system.initial(x >= "0.9", x <= 1, y >= 0, y <= "0.1")
+    return system
+
+
+def grid(**changes: Any) -> dict[str, Any]:
+    """A line about it."""
+    one = Grid((("60", "0"), ("0", "60")), (), 1, 5000, **FINE)
+    return one.to_json() | changes
+
+
+def test_a_turn_is_covered_for_ever() -> None:
+    found = check(turning(), "AG (x <= 1.1 & y <= 1.1)", grid(), "always", inside=True)
+    assert isinstance(found, Followed) and found.lines == 2 and 20 < found.boxes < 5000
+    check(turning(), "AX^3 AG[0,9] x <= 1.1", grid(stride=2), inside=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "told"),
+    [
+        ({}, "AG x <= 0.99", "after 0 steps"),
+        ({}, "AG (x <= 1.1 & y <= 0.5)", "after 1 steps may break it"),
+        ({"rows": [["60", "0"], ["30", "0"]]}, "AG x <= 1.1", "independent coordinates of x, y"),
+        ({"rows": [["60", "0"]]}, "AG x <= 1.1", "expected 2 independent"),
+        ({"rows": [["60", "0"], ["0"]]}, "AG x <= 1.1", "expected 2 independent"),
+        ({"rows": [["60", "0"], ["0", "x"]]}, "AG x <= 1.1", "a rational"),
+        ({"rows": [["1", "0"], ["0", "1"]]}, "AG x <= 1.1", "may break it"),
+        ({"boxes": 20}, "AG x <= 1.1", "more than 20 boxes"),
+        ({"finer": [[3, [1]]]}, "AG x <= 1.1", "expected 2 independent"),
+        ({"stride": 0}, "AG x <= 1.1", "from 1 to 16"),
+        ({"rows": [["1e9", "0"], ["0", "60"]]}, "AG x <= 1.1", "a rational"),
+        ({"rows": [["#ffffffffffffffff", "0"], ["0", "60"]]}, "AG x <= 1.1", "too wide"),
+    ],
+)
+def test_what_is_not_shown_is_refused(changes: dict[str, Any], text: str, told: str) -> None:
+    with pytest.raises(CheckError, match=told):
+        check(turning(), text, grid(**changes), "always")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("EF x <= 0", "unbounded"), ("AG EF x <= 0", "unbounded"), ("EX^9 x <= 1", "bounded")]
+)
+def test_other_claims_are_refused(text: str, kind: str) -> None:
+    with pytest.raises(CheckError, match="a cover is about AG p"):
+        check(turning(), text, grid(), kind)
+
+
+def test_a_claim_of_another_kind_than_its_formula_is_refused() -> None:
+    with pytest.raises(CheckError, match="a cover is about AG p"):
+        check(turning(), "AG x <= 1.1", grid(), "bounded")
+
+
+def test_ranges_that_may_be_left_are_refused_where_they_are_claimed() -> None:
+    system = turning()
+    narrow = System("narrow")
+    x, y = narrow.real("x", -9, 9), narrow.real("y", -1, 1)
+    narrow.branch("go", {x: (x - y) * Fraction(3, 5), y: x * Fraction(6, 5) + y / 5})
+    narrow.initial(x >= "0.9", x <= 1, y >= 0, y <= "0.1")
+    check(narrow, "AG[0,6] x <= 1.1", grid(), inside=False)
+    with pytest.raises(CheckError, match="y may leave its range after"):
+        check(narrow, "AG[0,6] x <= 1.1", grid(), inside=True)
+    check(system, "AG[0,6] x <= 1.1", grid(), inside=True)
+
+
+def test_integers_that_change_are_refused() -> None:
+    system = System("counts")
+    x, n = system.real("x", -9, 9), system.integer("n", 0, 3)
+    system.branch("go", {x: x / 2, n: where(n >= 3, 0, n + 1)})
+    system.initial(x == 1, n == 0)
+    with pytest.raises(CheckError, match="the integer n changes"):
+        check(system, "AG x <= 2", grid(), "always")
+
+
+def test_sets_are_looked_at_before_the_window_only_where_ranges_are_claimed() -> None:
+    """x is beyond the limit until step 3."""
+    system = System("late")
+    x = system.real("x", -9, 9)
+    system.branch("go", {x: x / 2})
+    system.initial(x >= 7, x <= 8)
+    line = Grid((("50",),), (), 1, 500, **FINE)
+    check(system, "AX^3 AG[0,9] x <= 1.1", line, inside=True)
+    with pytest.raises(CheckError, match="after 2 steps"):
+        check(system, "AX^2 AG[0,9] x <= 1.1", line)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 2**20),
+    st.booleans(),
+    st.integers(0, 4),
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.sampled_from([-0.02, -1e-9, 0.0, 0.1, 0.5]),
+    st.booleans(),
+    st.integers(0, 2),
+)
+def test_no_grid_shows_what_runs_refute(
+    seed: int, smooth: bool, begin: int, stride: int, along: int, margin: float, forever: bool, halved: int
+) -> None:
+    """Random systems, random coordinates, limits at and just below what runs reach."""
+    system, rng = loop(seed, smooth), np.random.default_rng(seed)
+    asked = task(system, 0, 12)
+    states = runs(asked, seed, 12)
+    assume(len(states) == 13)
+    begin = 0 if forever else begin
+    reached = float(states[begin:, :, 0].max())
+    limit = Fraction(reached) + Fraction(margin)
+    n = len(asked.axes.names)
+    spread = np.maximum(np.ptp(states, axis=(0, 1)), 1e-3)
+    skew = rng.normal(size=(n, n)) * 0.4 + np.eye(n)
+    scale = 8 * along / spread
+    rows = tuple(tuple(str(Fraction(float(c)).limit_denominator(1000)) for c in row * scale) for row in skew)
+    line = Grid(rows, (Finer(3, (halved,) * n),), stride, 400, **FINE)
+    text = f"AG x0 <= {limit}" if forever else f"AX^{begin} AG[0,{12 - begin}] x0 <= {limit}"
+    if not begin and not forever:
+        text = f"AG[0,12] x0 <= {limit}"
+    try:
+        check(system, text, line, "always" if forever else "bounded")
+    except CheckError:
+        return
+    assert reached <= limit
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**20), st.booleans())
+def test_what_the_search_covers_is_written_and_accepted(tmp_path_factory: Any, seed: int, smooth: bool) -> None:
+    system = loop(seed, smooth)
+    states = runs(task(system, 0, 30), seed, 30)
+    assume(len(states) == 31)
+    limit = Fraction(float(states[:, :, 0].max())).limit_denominator(10**6) + Fraction(1, 2)
+    path: Path = tmp_path_factory.mktemp("covers") / "c.gz"
+    report = verify(system, f"AG x0 <= {limit}", timeout=3, workers=1, certificate=path, mode="invariant")
+    assert report.verdict.value != "violated"
+    if path.exists():
+        assert check_certificate(path, system).lines

@@ -1,0 +1,223 @@
+"""Certificates of AG p, for ever or in a window of steps, by covers: sets that contain all states, step by step.
+
+A certificate has one line, `Grid`. The check follows all states itself: sets begin as parts of the boxes around the
+initial sets, ``R`` cells wide. Each of them is enclosed by affine forms for `stride` steps (`flowpipes.state`), the
+noise of each step a symbol of its own. What comes of them is put into boxes ``low <= M x <= high`` of integers, M the
+rows of the grid. These are cut along the cells of a grid, and one box around all that is in a cell goes on (`paving`).
+
+No state at a step of the window is one that breaks p, nor, if so claimed, any outside of its declared range: both are
+looked at in every set of forms. From the step on after which all of the window is for ever, boxes are joined with what
+was there before: what is in a box that was followed already, as it is, needs not be followed again. For all that comes
+within `stride` steps of such a box was looked at then, and is in boxes which themselves were followed, or will be.
+Where none is left, no run ever leaves these boxes. Units of coordinates may be halved on the way, as sets shrink; then
+nothing of what was before counts.
+
+Cell-to-cell mapping (Hsu, 1980) with subpavings (Kieffer, Jaulin, Walter, 2002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise, product
+
+import numpy as np
+
+from venmas.checker.covers.grid import Axes, Grid, Rows, finer
+from venmas.checker.covers.paving import CrowdedError, Paving, paved
+from venmas.checker.flowpipes.forms import Form, Forms, between
+from venmas.checker.flowpipes.state import States
+from venmas.checker.flowpipes.target import Target
+from venmas.checker.flowpipes.univariate import OutsideError
+from venmas.checker.format.about import About
+from venmas.checker.format.lines import Checked, Lines
+from venmas.checker.format.numbers import CheckError, read_number
+from venmas.logic import nnf, parse_property
+from venmas.logic.linear import invert
+from venmas.logic.window import Window, window
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.system.system import System
+
+_LARGEST = 1 << 45
+"""Coordinates beyond which sets are too wide for any grid."""
+_SETS = 4096
+"""Sets that `stride` steps make of one, at most."""
+
+
+class OpenError(Exception):
+    """A cover does not show its claim."""
+
+
+class Following:
+    """The sets of a cover. inside: are declared ranges looked at? single: networks in any float32 evaluation.
+
+    Raises `OpenError` where the grid is none.
+    """
+
+    def __init__(self, base: System, asked: Window, grid: Grid, single: bool, inside: bool) -> None:
+        try:
+            self.axes = Axes(base)
+        except ValueError as error:
+            raise OpenError(str(error)) from None
+        self.system, self.grid, self.inside = self.axes.system, grid, inside
+        self.first, self.last, holds = asked
+        self.target = Target(self.system, nnf(holds, negate=True), "float32" if single else "real")
+        self._fine, self._single = Fineness(grid.order, grid.substeps, grid.slices, grid.symbols), single
+        n = len(self.axes.names)
+        rows: Rows = tuple(tuple(read_number(1, text) for text in row) for row in grid.rows)
+        columns = invert(rows) if len(rows) == n and all(len(row) == n for row in rows) else None
+        if not n or columns is None or any(len(halved) != n for _, halved in grid.finer):
+            raise OpenError(f"expected {n} independent coordinates of {', '.join(self.axes.names) or 'no variables'}")
+        self._rows, self._columns = rows, columns
+        self.step = self.boxes = 0
+        self._known: Paving | None = None
+        self._layer: Paving | list[tuple[tuple[Fraction, Fraction], ...]] = [
+            box for cuts in self.axes.parts(rows) for box in product(*map(pairwise, cuts))
+        ]
+        self._number = 0
+        self._ends: list[tuple[list[int], list[int]]] = []
+
+    def run(self, tick: Callable[[], None]) -> None:
+        """Follow all sets to the end; it goes on where a tick raised. Raises `OpenError`, also for too many sets."""
+        try:
+            while not self._advanced(tick):
+                pass
+        except (CrowdedError, OutsideError) as error:
+            raise OpenError(str(error) or "sets are too wide for the grid") from error
+
+    def _advanced(self, tick: Callable[[], None]) -> bool:
+        """Follow all sets of a layer; are they the last?"""
+        steps = self.grid.stride if self.last is None else min(self.grid.stride, self.last - self.step)
+        before, after = self._halved(self.step), self._halved(self.step + steps)
+        while self._number < len(self._layer):
+            tick()
+            self.boxes += 1
+            if self.boxes > self.grid.boxes:
+                raise OpenError(f"more than {self.grid.boxes} boxes")
+            self._ends += self._followed(self._start(self._number, before), steps, finer(self._rows, after))
+            self._number += 1
+        begun, self.step = self.step, self.step + steps
+        if self.step == self.last or not self._ends:
+            return True
+        low, high = np.array(self._ends, dtype=np.int64).transpose(1, 0, 2)
+        made = paved(low, high)
+        if self._known is None or begun + 1 < self.first or after != before:
+            self._known = fresh = made
+        else:
+            self._known, fresh = self._known.joined(made)
+        self._layer, self._number, self._ends = fresh, 0, []
+        return not len(fresh)
+
+    def _halved(self, step: int) -> tuple[int, ...]:
+        """Halvings of units by then."""
+        found = (0,) * len(self._rows)
+        for begin, halved in self.grid.finer:
+            found = halved if begin <= step else found
+        return found
+
+    # -- sets ----------------------------------------------------------------------------------------------------------
+
+    def _start(self, number: int, halved: tuple[int, ...]) -> States:
+        """The set of a number in the layer."""
+        layer, bits = self._layer, self.grid.bits
+        forms: dict[str, Form] = {}
+        if isinstance(layer, Paving):
+            ring, axes = Forms(bits, 0), []
+            for low, high, h in zip(layer.low[number].tolist(), layer.high[number].tolist(), halved, strict=True):
+                wide = Form(low + high << bits - 1, (), high - low << bits - 1)
+                axes.append(ring.fresh(ring.scale(wide, Fraction(1, 1 << h))))
+            for name, column in zip(self.axes.names, self._columns, strict=True):
+                total = ring.constant(Fraction(0))
+                for factor, axis in zip(column, axes, strict=True):
+                    total = ring.add(total, ring.scale(axis, factor)) if factor else total
+                forms[name] = ring.fresh(total)
+            count = ring.symbols
+        else:
+            ring = Forms(bits, 0)
+            for name, (first, last) in zip(self.axes.names, layer[number], strict=True):
+                forms[name] = ring.fresh(self._between(first, last))
+            count = ring.symbols
+        forms |= {name: ring.constant(value) for name, value in self.axes.fixed.items()}
+        made = self._drawn(States(self.system, forms, count, bits, self._fine, single=self._single))
+        if not self.step:
+            self._look(made, 0)
+        return made
+
+    def _between(self, low: Fraction, high: Fraction) -> Form:
+        bits = self.grid.bits
+        return between((low.numerator << bits) // low.denominator, -((-high.numerator << bits) // high.denominator))
+
+    def _drawn(self, states: States) -> States:
+        """A set with the noise of a step."""
+        if not self.axes.noise:
+            return states
+        forms: dict[str, Form] = {n: f for n, f in states.forms.items() if n not in self.axes.noise}
+        ring = Forms(self.grid.bits, states.symbols)
+        forms |= {name: ring.fresh(self._between(*ends)) for name, ends in self.axes.noise.items()}
+        return states.having({name: forms[name] for name in self.system.variables}, ring.symbols)
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def _followed(self, start: States, steps: int, rows: Rows) -> list[tuple[list[int], list[int]]]:
+        """Boxes around what follows a set."""
+        sets = [start]
+        for step in range(self.step + 1, self.step + steps + 1):
+            taken = ((s, b) for s in sets for b in self.system.branches if s.truth(b.guard) is not False)
+            after = [made for states, branch in taken for made in states.after(branch)]
+            if len(after) > _SETS:
+                raise OpenError(f"one set becomes more than {_SETS}")
+            for made in after:
+                self._look(made, step)
+            sets = [self._drawn(made) for made in after]
+        return [self._box(made, rows) for made in sets]
+
+    def _box(self, states: States, rows: Rows) -> tuple[list[int], list[int]]:
+        """The least box of integer coordinates around a set."""
+        ring, bits = Forms(self.grid.bits, states.symbols), self.grid.bits
+        lows, highs = [], []
+        for row in rows:
+            total = ring.constant(Fraction(0))
+            for factor, name in zip(row, self.axes.names, strict=True):
+                total = ring.add(total, ring.scale(states.forms[name], factor)) if factor else total
+            low, high = total.range
+            lows.append(low >> bits)
+            highs.append(-(-high >> bits))
+        if max(-min(lows), max(highs)) >= _LARGEST:
+            raise OpenError("sets are too wide for the grid")
+        return lows, highs
+
+    def _look(self, states: States, step: int) -> None:
+        """Raises `OpenError` where a state may break what is claimed."""
+        if step >= self.first and not self.target.refuted(states):
+            raise OpenError(f"a state after {step} steps may break it, as far as its enclosures tell")
+        for name in self.axes.names if self.inside and step else ():
+            low, high = states.forms[name].range
+            decl, unit = self.system.variables[name], 1 << self.grid.bits
+            if not (decl.lower * unit <= low and high <= decl.upper * unit):
+                raise OpenError(f"{name} may leave its range after {step} steps")
+
+
+@dataclass
+class Followed(Checked):
+    """Result of the check of a cover. boxes: that were followed."""
+
+    boxes: int = 0
+
+
+def proved(about: About, lines: Lines) -> Followed:
+    """Check a proof of the kind covers. Raises `CheckError`."""
+    claim, system = about.claim, about.system
+    asked = parse_property(claim.formula, system.vocabulary)
+    span = window(asked)
+    if span is None or asked.kind != claim.kind:
+        raise CheckError(0, "a cover is about AG p, for ever or in a window of steps, with p about one state")
+    with lines.refusing():
+        grid = lines.next(Grid)
+        try:
+            follow = Following(system, span, grid, claim.semantics == "float32", claim.inside)
+            follow.run(lines.tick)
+        except OpenError as error:
+            raise lines.refused(str(error)) from error
+        lines.end()
+        return Followed(lines.number, follow.boxes)
