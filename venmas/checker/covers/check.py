@@ -111,10 +111,10 @@ class Following:
 
     def _halved(self, step: int) -> tuple[int, ...]:
         """Halvings of units by then."""
-        found = (0,) * len(self._rows)
+        made = (0,) * len(self._rows)
         for begin, halved in self.grid.finer:
-            found = halved if begin <= step else found
-        return found
+            made = halved if begin <= step else made
+        return made
 
     # -- sets ----------------------------------------------------------------------------------------------------------
 
@@ -208,9 +208,9 @@ class Followed(Checked):
 def proved(about: About, lines: Lines) -> Followed:
     """Check a proof of the kind covers. Raises `CheckError`."""
     claim, system = about.claim, about.system
-    asked = parse_property(claim.formula, system.vocabulary)
-    span = window(asked)
-    if span is None or asked.kind != claim.kind:
+    prop = parse_property(claim.formula, system.vocabulary)
+    span = window(prop)
+    if span is None or prop.kind != claim.kind:
         raise CheckError(0, "a cover is about AG p, for ever or in a window of steps, with p about one state")
     with lines.refusing():
         grid = lines.next(Grid)

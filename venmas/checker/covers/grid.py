@@ -72,7 +72,7 @@ class Axes:
 
     def parts(self, rows: Rows) -> list[list[list[Fraction]]]:
         """For each initial set, where its ranges are cut, about as finely as cells of a grid are wide."""
-        found = []
+        cuts = []
         for box in self.starts:
             counts = []
             for i, name in enumerate(self.names):
@@ -80,8 +80,8 @@ class Axes:
                 counts.append(max(1, ceil(max(abs(row[i]) for row in rows) * (high - low) / SIDE)))
             while prod(counts) > max(1, _PARTS // len(self.starts)):
                 counts[counts.index(max(counts))] //= 2
-            found.append([cut(*box[name], count) for name, count in zip(self.names, counts, strict=True)])
-        return found
+            cuts.append([cut(*box[name], count) for name, count in zip(self.names, counts, strict=True)])
+        return cuts
 
 
 def cut(low: Fraction, high: Fraction, count: int) -> list[Fraction]:
