@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import inf
-from typing import TypeAlias
+from functools import lru_cache
+from math import inf, lcm
+from typing import Any, TypeAlias
 
-from venmas.model.expressions.expr import ArgMax, Constant, Expr, Maximum, Sum, Switch, Variable, Where
+import numpy as np
+from numpy.typing import NDArray
+
+from venmas.model.expressions.expr import ArgMax, Constant, Expr, Maximum, Output, Sum, Switch, Variable, Where
+from venmas.nn import Network
 
 End: TypeAlias = Fraction | float
 """A rational, or an infinity."""
@@ -147,3 +152,32 @@ def is_integral(expr: Expr, known: set[int] | None = None) -> bool:
                 return False
     known |= seen
     return True
+
+
+def granularity(expr: Expr) -> Fraction | None:
+    """The least positive value that an expression over integers can take at all; None where it may be any real."""
+    if _whole(expr):
+        return Fraction(1)
+    if isinstance(expr, Sum) and all(_whole(e) for _, e in expr.terms):
+        return Fraction(1, lcm(*(c.denominator for c, _ in expr.terms), expr.constant.denominator))
+    return None
+
+
+def _whole(expr: Expr) -> bool:
+    """The same as `is_integral`, and of outputs of networks with whole weights."""
+    if isinstance(expr, Output):
+        return _integral(expr.application.network) and all(map(is_integral, expr.application.inputs))
+    return is_integral(expr)
+
+
+@lru_cache(maxsize=8)
+def _integral(network: Network) -> bool:
+    """Are all outputs integers where all inputs are?"""
+    return all(
+        layer.divisor is None and layer.activation in ("relu", "linear") and _round(layer.weight) and _round(layer.bias)
+        for layer in network.layers
+    )
+
+
+def _round(values: NDArray[Any]) -> bool:
+    return bool((np.rint(values) == values).all())

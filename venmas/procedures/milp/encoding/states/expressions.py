@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from math import inf, lcm
+from math import inf
 
 import numpy as np
 
 from venmas.bounds.states import State
 from venmas.budget import ask
 from venmas.logic.linear import LinearExpr, Relation
-from venmas.model.expressions.domain import is_integral
+from venmas.model.expressions.domain import granularity, is_integral
 from venmas.model.expressions.expr import (
     All,
     Any,
@@ -290,8 +290,9 @@ class ExpressionEncoder:
                 ask()
                 difference = add(expr.scores[i], scale(expr.scores[j], Fraction(-1)))
                 gap = self.term(state, difference)
-                self.builder.implied(gate, gap, 0.0, inf, state.bounds(difference), strict=j < i)
-                self.facts.note(state, difference, Relation.GT if j < i else Relation.GE, gate)
+                relation = Relation.GT if j < i else Relation.GE
+                self.relate(gap, state.bounds(difference), difference, relation, gate)
+                self.facts.note(state, difference, relation, gate)
 
     def condition(self, state: State, condition: Condition) -> Term:
         """A literal that tells whether a condition holds (either value where a comparison is at its threshold)."""
@@ -357,7 +358,7 @@ class ExpressionEncoder:
 
     def relate(self, term: Term, bounds: Range, expr: Expr, relation: Relation, gate: Term) -> None:
         """``gate == 1 implies term relation 0`` for the term of an expression."""
-        unit = _granularity(expr) if relation.strict else None
+        unit = granularity(expr) if relation.strict else None
         match relation:
             case Relation.EQ:
                 self.builder.implied(gate, term, 0.0, 0.0, bounds)
@@ -379,12 +380,3 @@ def _shared(options: Sequence[Term]) -> Term:
     """The columns that occur in all options with the same coefficient."""
     first, rest = options[0], options[1:]
     return Term({c: v for c, v in first.columns.items() if all(o.columns.get(c) == v for o in rest)})
-
-
-def _granularity(expr: Expr) -> Fraction | None:
-    """The least positive value that an expression over integers can take at all; None where it may be any real."""
-    if is_integral(expr):
-        return Fraction(1)
-    if isinstance(expr, Sum) and all(is_integral(e) for _, e in expr.terms):
-        return Fraction(1, lcm(*(c.denominator for c, _ in expr.terms), expr.constant.denominator))
-    return None
