@@ -24,7 +24,7 @@ class CrowdedError(Exception):
 
 @dataclass(frozen=True)
 class Paving:
-    """Boxes ``low <= y <= high``, one a cell. cell, low, high: (R, n)."""
+    """Boxes ``low <= y <= high``, one a cell, cells in lexicographic order. cell, low, high: (R, n)."""
 
     cell: Ints
     low: Ints
@@ -34,7 +34,7 @@ class Paving:
         return len(self.cell)
 
     def rows(self, rows: Ints | Bools | slice) -> Paving:
-        """Some of the boxes."""
+        """Some of the boxes, in order."""
         return Paving(self.cell[rows], self.low[rows], self.high[rows])
 
     def joined(self, other: Paving) -> tuple[Paving, Paving]:
@@ -42,56 +42,62 @@ class Paving:
         if not len(other):
             return self, other
         one = together([self, other])
-        both = np.concatenate([np.hstack(self.parts), np.hstack(one.parts)])
-        _, first, count = np.unique(both, axis=0, return_index=True, return_counts=True)
-        fresh = np.sort(first[(first >= len(self)) & (count == 1)]) - len(self)
+        keys = _keys(list(np.concatenate([one.cell, self.cell]).T))  # cells of self are among those of both
+        here = np.searchsorted(keys[: len(one)], keys[len(one) :])
+        fresh = np.ones(len(one), dtype=bool)
+        fresh[here] = ((one.low[here] != self.low) | (one.high[here] != self.high)).any(1)
         return one, one.rows(fresh)
-
-    @property
-    def parts(self) -> tuple[Ints, Ints, Ints]:
-        """Cells, and the ends of their boxes."""
-        return self.cell, self.low, self.high
 
 
 def paved(low: Ints, high: Ints) -> Paving:
     """The paving around boxes ``low <= y <= high``, (R, n). Raises `CrowdedError`."""
     if not len(low):
         return Paving(low, low, high)
-    first, last = low // SIDE, np.maximum((high - 1) // SIDE, low // SIDE)
-    sizes = last - first + 1
-    if sizes.astype(float).prod(1).sum() > _CUT:
+    ends = [(np.ascontiguousarray(a), np.ascontiguousarray(b)) for a, b in zip(low.T, high.T, strict=True)]
+    sizes = [np.maximum((b - 1) // SIDE, a // SIDE) - a // SIDE + 1 for a, b in ends]
+    if np.prod(np.array(sizes, dtype=float), axis=0).sum() > _CUT:
         raise CrowdedError
-    made: list[tuple[Ints, Ints, Ints]] = []
-    kinds, which = np.unique(sizes, axis=0, return_inverse=True)
-    for number, size in enumerate(kinds.tolist()):
-        rows = np.flatnonzero(which.reshape(-1) == number)
-        steps = np.indices(size).reshape(len(size), -1).T
-        cell = first[rows, None] + steps
-        corner = cell * SIDE
-        within = np.maximum(low[rows, None], corner), np.minimum(high[rows, None], corner + SIDE)
-        made.append((*(part.reshape(-1, low.shape[1]) for part in (cell, *within)),))  # type: ignore[arg-type]
-    return _merged(*(np.concatenate(part) for part in zip(*made, strict=True)))
+    count = np.prod(sizes, axis=0)
+    box = np.repeat(np.arange(len(low)), count)
+    place = np.arange(len(box)) - np.repeat(np.cumsum(count) - count, count)  # of a part among those of its box
+    cells, lows, highs = [], [], []
+    for (a, b), size in zip(ends, sizes, strict=True):
+        place, step = np.divmod(place, size[box])
+        cells.append((a // SIDE)[box] + step)
+        corner = cells[-1] * SIDE
+        lows.append(np.maximum(a[box], corner))
+        highs.append(np.minimum(b[box], corner + SIDE))
+    return _merged(cells, lows, highs)
 
 
 def together(pavings: Sequence[Paving]) -> Paving:
     """The paving around several. Raises `CrowdedError`."""
-    made = _merged(*(np.concatenate(part) for part in zip(*(p.parts for p in pavings), strict=True)))
+    made = _merged(*(list(np.concatenate([getattr(p, n) for p in pavings]).T) for n in ("cell", "low", "high")))
     if len(made) > _MOST:
         raise CrowdedError
     return made
 
 
-def _merged(cell: Ints, low: Ints, high: Ints) -> Paving:
-    """The hull of what is in each cell."""
-    if not len(cell):
-        return Paving(cell, low, high)
-    least = cell.min(0)
-    span = cell.max(0) - least + 1
-    if span.astype(float).prod() > _ROOM:
-        raise CrowdedError
-    key = np.zeros(len(cell), dtype=np.int64)
-    for axis, width in enumerate(span.tolist()):
-        key = key * width + (cell[:, axis] - least[axis])
-    order = np.argsort(key, kind="stable")
-    start = np.flatnonzero(np.diff(key[order], prepend=-1))
-    return Paving(cell[order[start]], np.minimum.reduceat(low[order], start), np.maximum.reduceat(high[order], start))
+def _merged(cells: Sequence[Ints], lows: Sequence[Ints], highs: Sequence[Ints]) -> Paving:
+    """The hull of what is in each cell, from boxes by coordinate: n times (R,)."""
+    keys = _keys(cells)
+    order = np.argsort(keys)
+    start = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    cell = np.stack([c[order[start]] for c in cells], 1)
+    if not len(start):
+        return Paving(cell, cell, cell)
+    low = np.stack([np.minimum.reduceat(c[order], start) for c in lows], 1)
+    return Paving(cell, low, np.stack([np.maximum.reduceat(c[order], start) for c in highs], 1))
+
+
+def _keys(cells: Sequence[Ints]) -> Ints:
+    """A number for each cell, (R,), in lexicographic order."""
+    keys, room = np.zeros(len(cells[0]), dtype=np.int64), 1.0
+    for column in cells if len(keys) else ():
+        least = int(column.min())
+        width = int(column.max()) - least + 1
+        room *= width
+        if room > _ROOM:
+            raise CrowdedError
+        keys = keys * width + (column - least)
+    return keys
