@@ -36,16 +36,16 @@ def program_of(book: Book, region: int, bits: int) -> ScaledProgram:
     """The program of an initial set in units of ``2**-bits``. Raises `UnscaledError` with the reason for none."""
     if book.semantics != "real":
         raise UnscaledError("networks are evaluated in float32")
-    asked = book.system.regions[region], book.formulas[0], bits
+    key = book.system.regions[region], book.formulas[0], bits
     # the last one of a system is asked for again by whoever takes over a proof, and has it checked
     last = book.system.once("program", dict[object, ScaledProgram])
-    if asked not in last:
-        program = unroll(book.system, *asked[:2])
+    if key not in last:
+        program = unroll(book.system, *key[:2])
         if isinstance(program, str):
             raise UnscaledError(program)
         last.clear()
-        last[asked] = scaled(program, bits)
-    return last[asked]
+        last[key] = scaled(program, bits)
+    return last[key]
 
 
 def digest(program: ScaledProgram) -> str:

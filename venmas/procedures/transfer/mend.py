@@ -167,8 +167,8 @@ class Exchanged:
                 yield kind, _lines(kept(question, kind, rows[:-1], self._budget)), False
         if self._decide is None:
             raise IncompleteError("nothing decides bounded questions here")
-        found, made = _anew(question, self._decide, self._budget)
-        yield found, _lines(made), True
+        other, made = _anew(question, self._decide, self._budget)
+        yield other, _lines(made), True
 
     def derived(self, done: Mended) -> list[Rule]:
         """The lines of the derivation with these proofs, but for its last one, which were all checked."""
