@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,10 @@ _MOST = 1 << 22
 """Entries, so that this holds."""
 
 
+@final
 class Row(Sequence[int]):
-    """Integers below 2^60 in size, which do not change."""
+    """Integers below 2^60 in size, which do not change. (It is told by its type, as `isinstance` of an abstract class
+    takes as long as a short sum.)"""
 
     def __init__(self, array: Ints) -> None:
         self.array = array
@@ -65,12 +67,12 @@ def row(array: NDArray[Any]) -> Sequence[int]:
 
 def total(given: Sequence[int]) -> int:
     """The sum of all sizes."""
-    return given.size if isinstance(given, Row) else sum(map(abs, given))
+    return given.size if type(given) is Row else sum(map(abs, given))
 
 
 def added(left: Sequence[int], right: Sequence[int]) -> Sequence[int] | None:
     """The sums of two rows, the shorter one followed by zeros; none where one of them is no `Row`."""
-    if not isinstance(left, Row) or not isinstance(right, Row):
+    if type(left) is not Row or type(right) is not Row:
         return (left or right) if not left or not right else None
     short, long = sorted((left.array, right.array), key=len)
     made = long.copy()
@@ -80,14 +82,14 @@ def added(left: Sequence[int], right: Sequence[int]) -> Sequence[int] | None:
 
 def multiple(given: Sequence[int], p: int, q: int) -> Sequence[int] | None:
     """``floor(p x / q)`` by entry, q > 0; none where it is no `Row` or 64 bits might not hold a product."""
-    if not isinstance(given, Row) or abs(p) > 4 or q >= _LIMIT:
+    if type(given) is not Row or abs(p) > 4 or q >= _LIMIT:
         return None
     return row(given.array * p // q)
 
 
 def followed(given: Sequence[int], count: int, last: int) -> Sequence[int] | None:
     """A row, zeros up to a number of entries, and one more; none where it is no `Row`."""
-    if not isinstance(given, Row) or abs(last) >= _LIMIT:
+    if type(given) is not Row or abs(last) >= _LIMIT:
         return None
     made = np.zeros(count + 1, dtype=np.int64)
     made[: len(given)], made[count] = given.array, last
@@ -103,7 +105,7 @@ def shifted(array: Ints, bits: int) -> Sequence[int]:
 
 def crossed(left: Sequence[int], right: Sequence[int]) -> tuple[int, int] | None:
     """``sum left_i right_i``, and the sum of the sizes of these products; none where one of them is no `Row`."""
-    if not isinstance(left, Row) or not isinstance(right, Row):
+    if type(left) is not Row or type(right) is not Row:
         return None
     n = min(len(left), len(right))
     one, other = left.limbs[:, :n], right.limbs[:, :n]
@@ -117,7 +119,7 @@ def combined(left: Sequence[int], right: Sequence[int], factors: tuple[int, int]
     A factor is q 2^60 + r with 0 <= r < 2^60: products by q are exact, and of those by r, in halves of 30 bits, what is
     carried is floored twice.
     """
-    if not isinstance(left, Row) or not isinstance(right, Row) or not _HALF <= bits <= 2 * _HALF:
+    if type(left) is not Row or type(right) is not Row or not _HALF <= bits <= 2 * _HALF:
         return None
     sizes = sum(abs(f) * int(np.abs(r.array).max()) for f, r in zip(factors, (left, right), strict=True))
     if sizes >> bits >= 1 << 61 or any(abs(f) >> 2 * _HALF >= 1 << 20 for f in factors):
@@ -138,10 +140,10 @@ def combined(left: Sequence[int], right: Sequence[int], factors: tuple[int, int]
 
 def table(rows: Sequence[Sequence[int]], count: int) -> NDArray[Any]:
     """Rows with zeros up to a number of entries, (rows, count); Python's integers where one is too large."""
-    small = all(isinstance(r, Row) or not r or (min(r) > -_LIMIT and max(r) < _LIMIT) for r in rows)
+    small = all(type(r) is Row or not r or (min(r) > -_LIMIT and max(r) < _LIMIT) for r in rows)
     made = np.zeros((len(rows), count), dtype=np.int64 if small else object)
     for out, given in zip(made, rows, strict=True):
-        out[: len(given)] = given.array if isinstance(given, Row) else given
+        out[: len(given)] = given.array if type(given) is Row else given
     return made
 
 

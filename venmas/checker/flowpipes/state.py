@@ -103,10 +103,10 @@ class States(Evaluation[Form, bool | None, list[Form]]):
         return self.forms[name]
 
     def _linear(self, terms: Sequence[tuple[Fraction, Form]], constant: Fraction) -> Form:
-        total = self.ring.constant(constant)
-        for factor, part in terms:
-            total = self.ring.add(total, self.ring.scale(part, factor))
-        return total
+        parts = [self.ring.scale(part, factor) for factor, part in terms]
+        if constant or not parts:
+            parts.insert(0, self.ring.constant(constant))
+        return reduce(self.ring.add, parts)
 
     def _network(self, network: Network, inputs: Sequence[Form]) -> list[Form]:
         return apply_network(network, inputs, self.ring, self.single)
@@ -185,9 +185,11 @@ class States(Evaluation[Form, bool | None, list[Form]]):
 
     def atom(self, comparison: Comparison) -> bool | None:
         """The truth of a comparison of a formula."""
-        total = self.ring.constant(comparison.expr.constant)
-        for name, factor in comparison.expr.terms:
-            total = self.ring.add(total, self.ring.scale(self.forms[name], factor))
+        terms, constant = comparison.expr.terms, comparison.expr.constant
+        if len(terms) == 1 and terms[0][1] in (1, -1):
+            name, factor = terms[0]
+            return comparison.relation.decide(*self.ring.ends(self.forms[name], factor.numerator, constant))
+        total = self._linear([(factor, self.forms[name]) for name, factor in terms], constant)
         return comparison.relation.decide(*total.range)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
