@@ -26,11 +26,13 @@ _MOST = 1 << 22
 
 @final
 class Row(Sequence[int]):
-    """Integers below 2^60 in size, which do not change. (It is told by its type, as `isinstance` of an abstract class
-    takes as long as a short sum.)"""
+    """Integers up to `most` in size, below 2^60, which do not change.
 
-    def __init__(self, array: Ints) -> None:
-        self.array = array
+    It is told by its type, as `isinstance` of an abstract class takes as long as a short sum.
+    """
+
+    def __init__(self, array: Ints, most: int) -> None:
+        self.array, self.most = array, most
 
     def __len__(self) -> int:
         return len(self.array)
@@ -48,8 +50,10 @@ class Row(Sequence[int]):
     @cached_property
     def size(self) -> int:
         """The sum of all sizes."""
-        low, high = np.abs(self.array) & _mask(_HALF), np.abs(self.array) >> _HALF
-        return int(low.sum()) + (int(high.sum()) << _HALF)
+        sizes = np.abs(self.array)
+        if self.most * len(sizes) < 1 << 62:
+            return int(sizes.sum())
+        return int((sizes & _mask(_HALF)).sum()) + (int((sizes >> _HALF).sum()) << _HALF)
 
     @cached_property
     def limbs(self) -> Ints:
@@ -58,10 +62,13 @@ class Row(Sequence[int]):
         return np.stack([size & _mask(_LIMB), (size >> _LIMB) & _mask(_LIMB), size >> 2 * _LIMB])
 
 
-def row(array: NDArray[Any]) -> Sequence[int]:
-    """The entries of an array."""
-    if LONG <= len(array) < _MOST and int(array.min()) > -_LIMIT and int(array.max()) < _LIMIT:
-        return Row(np.asarray(array, dtype=np.int64))
+def row(array: NDArray[Any], most: int = _LIMIT) -> Sequence[int]:
+    """The entries of an array, which are at most `most` in size where that is below 2^60."""
+    if LONG <= len(array) < _MOST:
+        if most >= _LIMIT:
+            most = max(-int(array.min()), int(array.max()))
+        if most < _LIMIT:
+            return Row(np.asarray(array, dtype=np.int64), most)
     return tuple(array.tolist())
 
 
@@ -70,21 +77,27 @@ def total(given: Sequence[int]) -> int:
     return given.size if type(given) is Row else sum(map(abs, given))
 
 
+def most(given: Sequence[int]) -> int:
+    """A number that no entry of a `Row` is larger than; of others nothing is known but the limit."""
+    return given.most if type(given) is Row else _LIMIT
+
+
 def added(left: Sequence[int], right: Sequence[int]) -> Sequence[int] | None:
     """The sums of two rows, the shorter one followed by zeros; none where one of them is no `Row`."""
     if type(left) is not Row or type(right) is not Row:
         return (left or right) if not left or not right else None
-    short, long = sorted((left.array, right.array), key=len)
-    made = long.copy()
-    made[: len(short)] += short
-    return row(made)
+    short, long = (left, right) if len(left) < len(right) else (right, left)
+    made = long.array.copy()
+    made[: len(short)] += short.array
+    return row(made, left.most + right.most)
 
 
 def multiple(given: Sequence[int], p: int, q: int) -> Sequence[int] | None:
     """``floor(p x / q)`` by entry, q > 0; none where it is no `Row` or 64 bits might not hold a product."""
     if type(given) is not Row or abs(p) > 4 or q >= _LIMIT:
         return None
-    return row(given.array * p // q)
+    made = given.array * p
+    return row(made if q == 1 else made // q, given.most * abs(p) // q + 1)
 
 
 def followed(given: Sequence[int], count: int, last: int) -> Sequence[int] | None:
@@ -93,13 +106,14 @@ def followed(given: Sequence[int], count: int, last: int) -> Sequence[int] | Non
         return None
     made = np.zeros(count + 1, dtype=np.int64)
     made[: len(given)], made[count] = given.array, last
-    return row(made)
+    return row(made, max(given.most, abs(last)))
 
 
 def shifted(array: Ints, bits: int) -> Sequence[int]:
     """The entries of an array times 2^bits."""
-    if bits < 63 and int(np.abs(array).max(initial=0)) >> (62 - bits) == 0:
-        return row(array << bits)
+    size = int(np.abs(array).max(initial=0))
+    if bits < 63 and size >> (62 - bits) == 0:
+        return row(array << bits, size << bits)
     return tuple([x << bits for x in array.tolist()])
 
 
@@ -121,7 +135,7 @@ def combined(left: Sequence[int], right: Sequence[int], factors: tuple[int, int]
     """
     if type(left) is not Row or type(right) is not Row or not _HALF <= bits <= 2 * _HALF:
         return None
-    sizes = sum(abs(f) * int(np.abs(r.array).max()) for f, r in zip(factors, (left, right), strict=True))
+    sizes = sum(abs(f) * r.most for f, r in zip(factors, (left, right), strict=True))
     if sizes >> bits >= 1 << 61 or any(abs(f) >> 2 * _HALF >= 1 << 20 for f in factors):
         return None
     count = max(len(left), len(right))
@@ -135,7 +149,7 @@ def combined(left: Sequence[int], right: Sequence[int], factors: tuple[int, int]
         middle[:n] += below * second + above * first
         high[:n] += above * second + (factor >> 2 * _HALF) * entries
     middle += low >> _HALF
-    return row((middle >> (bits - _HALF)) + (high << (2 * _HALF - bits)))
+    return row((middle >> (bits - _HALF)) + (high << (2 * _HALF - bits)), (sizes >> bits) + 1)
 
 
 def table(rows: Sequence[Sequence[int]], count: int) -> NDArray[Any]:

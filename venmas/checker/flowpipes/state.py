@@ -44,6 +44,7 @@ from venmas.model.expressions.expr import (
     Quotient,
     Smooth,
     Switch,
+    Variable,
     Where,
     children,
 )
@@ -95,6 +96,10 @@ class States(Evaluation[Form, bool | None, list[Form]]):
         return States(self.system, forms, count, self.ring.bits, self.fine, assumed, self.single)
 
     # -- values --------------------------------------------------------------------------------------------------------
+
+    def value(self, expr: Expr) -> Form:
+        """The value of an expression: there may be many variables, such as noise that only comes a step nearer."""
+        return self.forms[expr.name] if type(expr) is Variable else super().value(expr)
 
     def _constant(self, value: Fraction) -> Form:
         return self.ring.constant(value)
@@ -261,8 +266,10 @@ class States(Evaluation[Form, bool | None, list[Form]]):
 
     def _followed(self, branch: Branch) -> States:
         updates = dict(branch.updates)
-        forms = {n: self.value(updates[n]) if n in updates else self.forms[n] for n in self.system.variables}
-        waiting = {n: forms.pop(n) for n in list(forms) if ahead(n)}
+        forms, waiting = dict[str, Form](), dict[str, Form]()
+        for name in self.system.variables:
+            update = updates.get(name)
+            (waiting if ahead(name) else forms)[name] = self.forms[name] if update is None else self.value(update)
         forms, symbols = _reduced(forms, self.ring, self.fine.symbols)
         forms |= waiting
         return self.having(forms, symbols)
@@ -314,7 +321,9 @@ def _reduced(forms: Mapping[str, Form], ring: Forms, most: int) -> tuple[dict[st
         kept, left = np.sort(used[order[:most]]), np.sort(used[order[most:]])
     found = Forms(ring.bits, len(kept))
     made = {
-        name: found.fresh(Form(form.c, rows.row(table[k, kept]), rows.total(rows.row(size[k, left])), form.known))
+        name: found.fresh(
+            Form(form.c, rows.row(table[k, kept], rows.most(form.g)), rows.total(rows.row(size[k, left])), form.known)
+        )
         for k, (name, form) in enumerate(whole.items())
     }
     return made, found.symbols

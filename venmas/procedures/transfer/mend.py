@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import product, takewhile
+from itertools import takewhile
 
 from venmas.answer import Answer, IncompleteError, Proved
 from venmas.budget import Budget
 from venmas.checker.affine.scaled import UnscaledError
 from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED
-from venmas.checker.exact.initial import initial_box
 from venmas.checker.flowpipes.tree import Choose, Cut, Enclosures, Tube
 from venmas.checker.forever.rules import Bound, Derived
 from venmas.checker.format.about import Claimed
@@ -33,10 +32,11 @@ from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedures.branch_and_bound.certificate import SplitTrees
 from venmas.procedures.branch_and_bound.tree import Tree as SplitTree
-from venmas.procedures.flowpipes.proof import Flowpipes
+from venmas.procedures.flowpipes.lines import Asked, asked
+from venmas.procedures.flowpipes.lines import lines as lines_of_trees
 from venmas.procedures.forever.claims.proof import proved_lines
 from venmas.procedures.kinduction.proof import proved_part
-from venmas.question import Question, goals
+from venmas.question import Question
 
 _SECONDS = 10.0
 """For a claim whose earlier proof does not hold."""
@@ -69,7 +69,8 @@ def kept(question: Question, kind: str, rows: Sequence[Line], tick: Callable[[],
     `IncompleteError`, and `LookupError` (cuts of what the system has not) where it does not hold.
     """
     if kind == "flowpipes":
-        return list(Flowpipes(tuple(_trees(question, rows))).lines(question, tick))
+        parts = asked(question)
+        return list(lines_of_trees(tuple(_trees(question, parts, rows)), parts, tick))
     if rows and rows[0].get("rule") == Program.name:
         return list(SplitTrees(dict(_split_trees(rows))).lines(question, tick))
     lines = Lines([*rows, End(len(rows) + 1).to_json()], lambda _: tick())
@@ -77,13 +78,13 @@ def kept(question: Question, kind: str, rows: Sequence[Line], tick: Callable[[],
     return list(map(rule_of, rows))
 
 
-def _trees(question: Question, rows: Sequence[Line]) -> Iterator[cuts.Tree | None]:
+def _trees(question: Question, parts: Sequence[Asked], rows: Sequence[Line]) -> Iterator[cuts.Tree | None]:
     """The trees of cuts that lines of flowpipes state. Raises `InputError`."""
     lines = Lines(rows)
     lines.next(Enclosures)
     names = list(question.system.variables)
-    for _, region in product(goals(question.system, question.formula, question.chosen), question.system.regions):
-        yield None if initial_box(question.system, region) is None else _tree(lines, names)
+    for _, _, box in parts:
+        yield None if box is None else _tree(lines, names)
 
 
 def _tree(lines: Lines, names: Sequence[str]) -> cuts.Tree:
