@@ -122,13 +122,13 @@ class _Pass:
             if self.single:
                 error += 1 << (self.bits - _UNIT_ERROR)
         own = np.flatnonzero(error)
-        found = np.zeros((len(z) + len(own), len(error)), dtype=np.int64)
-        found[: len(z)] = kept
-        found[len(z) + np.arange(len(own)), own] = error[own]
-        return found, np.zeros_like(radii)
+        forms = np.zeros((len(z) + len(own), len(error)), dtype=np.int64)
+        forms[: len(z)] = kept
+        forms[len(z) + np.arange(len(own)), own] = error[own]
+        return forms, np.zeros_like(radii)
 
     def _rectified(self, z: Ints, radii: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """What is passed on is not rounded, and what is 0 is 0: lines are needed where both signs may be."""
+        """ReLU: nothing is rounded of units that are passed on, or are 0; the others are between two lines."""
         passed = low >= 0
         kept, error = z * passed, radii * passed
         either = np.flatnonzero((low < 0) & (high > 0))

@@ -28,8 +28,8 @@ class Claimed:
 
 
 Exchange: TypeAlias = Callable[[Claimed, str, list[Line]], Iterator[tuple[str, list[Line]]]]
-"""What may stand for the lines of a bounded claim of a derivation, whose kind and lines it is given: such proofs, each
-of which is checked in turn until one is accepted."""
+"""Proofs, by kind and lines, that may stand for that of a bounded claim of a derivation, whose kind and lines it is
+given: each is checked in turn until one is accepted."""
 
 
 @dataclass(frozen=True)

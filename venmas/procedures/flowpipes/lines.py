@@ -31,7 +31,7 @@ LEAST = Fineness(order=4, substeps=1, slices=1, symbols=20)
 
 
 Asked: TypeAlias = tuple[Target, Noise, Box | None]
-"""What no state of a box, None where there is none, may meet, with the noise that may be chosen."""
+"""A target that no state of a box may meet, with the noise that may be chosen; None where there is no state."""
 
 
 def asked(question: Question) -> list[Asked]:
@@ -39,18 +39,18 @@ def asked(question: Question) -> list[Asked]:
     system = question.system
     boxes = [initial_box(system, region) for region in system.regions]
     about = [
-        (Target(system, goal, question.semantics), able)
-        for goal, able in goals(system, question.formula, question.chosen)
+        (Target(system, goal, question.semantics), noise)
+        for goal, noise in goals(system, question.formula, question.chosen)
     ]
-    return [(target, able, box) for (target, able), box in product(about, boxes)]
+    return [(target, noise, box) for (target, noise), box in product(about, boxes)]
 
 
 def lines(trees: tuple[Tree | None, ...], parts: Sequence[Asked], tick: Callable[[], None]) -> Iterator[Rule]:
     """The unit of values, and the trees."""
     yield Enclosures(BITS)
-    for (target, able, box), tree in zip(parts, trees, strict=True):
+    for (target, noise, box), tree in zip(parts, trees, strict=True):
         if box is not None:
-            yield from _lines(target, able, box, tree or LEAST, tick)
+            yield from _lines(target, noise, box, tree or LEAST, tick)
 
 
 @dataclass(frozen=True)
