@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from venmas.answer import Answer, IncompleteError, Proved, Unknown, Written
 from venmas.budget import Budget
-from venmas.checker.file import KINDS, read_certificate
+from venmas.checker.file import KINDS, opened, read_certificate
 from venmas.checker.forever.rules import Named
 from venmas.checker.format.about import About
 from venmas.checker.format.header import Claim, Header
@@ -111,8 +111,8 @@ class _Session:
 
     def _transferred(self, budget: Budget) -> Answer:
         question = self.question
-        header, _ = read_certificate(self._path)
-        _, *rows = json_lines(self._path)
+        first, *rows = json_lines(self._path)
+        header, _ = opened([first])
         kind = header.proof
         if kind in ("flowpipes", "goals"):
             assert isinstance(question, Question)
