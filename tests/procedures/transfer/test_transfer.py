@@ -80,7 +80,7 @@ def test_claims_that_hold_are_checked_once(settled: Path, tmp_path: Path, monkey
 
     for name in ("check", "check_trees"):
         monkeypatch.setattr(forever, name, counted(getattr(forever, name), name))
-    assert asked(loop(weights(0.01)), "AF AG near", tmp_path / "new.gz", settled).decided_by == "transfer"
+    assert asked(loop(weights()), "AF AG near", tmp_path / "new.gz", settled).decided_by == "transfer"
     assert len(checked) == sum(line.get("rule") == "bounded" for line in rows(settled)) > 0
 
 
