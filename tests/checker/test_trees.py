@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -20,6 +22,7 @@ from venmas.answer import IncompleteError
 from venmas.checker.affine.scaled import UnscaledError
 from venmas.checker.affine.tree import AXES, DIGITS, BrokenTreeError, cut, leaves
 from venmas.checker.file import check_certificate
+from venmas.checker.goals import trees
 from venmas.checker.goals.check import claim
 from venmas.checker.goals.lemmas import Book
 from venmas.checker.goals.trees import digest, program_of
@@ -379,3 +382,17 @@ def test_ties_are_given_up_not_cut_for_ever() -> None:
     with pytest.raises(IncompleteError, match=r"single numbers|takes more than"):
         list(SplitTrees({}).lines(question_of(system, "AX (x > 0)"), lambda: None))
     assert refusal(certified(question_of(system, "AX (x >= -1/1000000)"))) is None
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_batch_that_takes_long_is_left_to_compiled_code(fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is there: else numpy goes on, as long as it takes, with the same answer."""
+    whole = certified(question_of(loop(), CLAIMS[1]))
+    monkeypatch.delitem(sys.modules, trees._COMPILED, raising=False)
+    monkeypatch.setattr(trees, "_LOADING", 1e-9)
+    monkeypatch.setattr(trees.Checking, "numpy_seconds", 0.0)
+    loaded: list[str] = []
+    monkeypatch.setattr(trees, "compiled", lambda name: loaded.append(name) or (import_module(name) if fast else None))
+    assert refusal(whole) is None
+    assert loaded == [trees._COMPILED]
+    assert (trees.Checking.numpy_seconds > 0) is not fast

@@ -27,7 +27,8 @@ def until(quantifier: Quantifier, start: int, end: int, left: Formula, right: Fo
     result = right
     for _ in range(end - start):
         ask()
-        result = disjunction((right, conjunction((left, step(quantifier, result)))))
+        later = step(quantifier, result)
+        result = disjunction((right, later if left is TRUE else conjunction((left, later))))
     for _ in range(start):
         ask()
         result = conjunction((left, step(quantifier, result)))
@@ -39,7 +40,8 @@ def release(quantifier: Quantifier, start: int, end: int, left: Formula, right: 
     result = right
     for _ in range(end - start):
         ask()
-        result = conjunction((right, disjunction((left, step(quantifier, result)))))
+        later = step(quantifier, result)
+        result = conjunction((right, later if left is FALSE else disjunction((left, later))))
     for _ in range(start):
         ask()
         result = disjunction((left, step(quantifier, result)))

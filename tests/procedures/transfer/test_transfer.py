@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from venmas import verify
 from venmas.checker.file import check_certificate
+from venmas.checker.forever import check as forever
 from venmas.checker.format.numbers import CheckError
 from venmas.engine.report import Report
 from venmas.errors import UsageError
@@ -68,6 +70,18 @@ def test_a_derivation_is_taken_over(settled: Path, tmp_path: Path) -> None:
     assert report.satisfied
     assert report.decided_by == "transfer"
     check_certificate(new, other)
+
+
+def test_claims_that_hold_are_checked_once(settled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+
+    def counted(whole: Callable[..., object], name: str) -> Callable[..., object]:
+        return lambda *args: checked.append(name) or whole(*args)
+
+    for name in ("check", "check_trees"):
+        monkeypatch.setattr(forever, name, counted(getattr(forever, name), name))
+    assert asked(loop(weights()), "AF AG near", tmp_path / "new.gz", settled).decided_by == "transfer"
+    assert len(checked) == sum(line.get("rule") == "bounded" for line in rows(settled)) > 0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +35,7 @@ from venmas.model.transform.program import INPUTS, Floats
 
 Places = NDArray[np.intp]
 Interval = tuple[Ints, Ints]
+Given = Sequence[Weights] | None
 
 _DIRECT = 1 << 46
 """Values below it are multiplied with slopes as they are."""
@@ -125,16 +128,16 @@ class Batch:
         self.groups = [Layer(g.rows) for g in program.groups]
         self.rows = {at: Layer(rows) for at, rows in program.rows.items()}
 
-    def check(self, low: Ints, high: Ints, weights: Sequence[Weights] | None = None, moving: bool = False) -> Verdicts:
+    def check(self, low: Ints, high: Ints, weights: Given = None, moving: bool = False, until: float = inf) -> Verdicts:
         """Decide boxes (B, inputs) of integers; weights: of each box, by group.
 
-        moving: find what may help, too: `Verdicts.influence` and `mixes`.
+        moving: find what may help, too: `Verdicts.influence` and `mixes`. Raises `TimeoutError` after `until`.
         """
-        return _Pass(self, low, high, weights, moving).run()
+        return _Pass(self, low, high, weights, moving).run(until)
 
 
 class _Pass:
-    def __init__(self, batch: Batch, low: Ints, high: Ints, weights: Sequence[Weights] | None, moving: bool) -> None:
+    def __init__(self, batch: Batch, low: Ints, high: Ints, weights: Given, moving: bool) -> None:
         self.batch, self.low, self.high, self.weights, self.moving = batch, low, high, weights, moving
         self.count = len(low)
         self.bounded = np.ones(self.count, dtype=bool)
@@ -144,7 +147,7 @@ class _Pass:
         self.ends: list[Interval] = []
         self.slopes: list[Ints] = []
 
-    def run(self) -> Verdicts:
+    def run(self, until: float) -> Verdicts:
         program = self.batch.program
         values = self._inputs()
         self._note(values)
@@ -163,6 +166,8 @@ class _Pass:
         closed, influence = np.zeros(shape, dtype=bool), np.zeros(self.low.shape)
         for i, group in enumerate(program.groups):
             ask()
+            if monotonic() > until:
+                raise TimeoutError
             if not group.strict:
                 continue
             lower = lowest[group.layer][:, group.first : group.first + len(group.strict)]

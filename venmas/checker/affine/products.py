@@ -21,6 +21,8 @@ class Factor:
         limbs = [(0, matrix & ((1 << _RIGHT) - 1)), (_RIGHT, matrix >> _RIGHT)]
         self._limbs = [(place, limb) for place, limb in limbs if limb.any()] or limbs[:1]
         self._right = np.concatenate([limb for _, limb in self._limbs], axis=1).astype(np.float64)
+        places = [(_LEFT * high + place, high, i) for high in (0, 1) for i, (place, _) in enumerate(self._limbs)]
+        self._terms = sorted(places, key=lambda term: term[0])
 
     def times(self, left: Ints, add: int, shift: int) -> Ints:
         """``floor((left @ matrix + add) / 2**shift)`` for left (.., n), |left| < 2**54, 0 <= add < 2**63, exactly.
@@ -28,22 +30,20 @@ class Factor:
         The sum is split by powers of two, lowest first; what is below the shift is carried by floors of floors, and
         what is above wraps, which does not matter as long as the result is in (-2**63, 2**63).
         """
-        n = left.shape[-1]
+        n, out = left.shape[-1], self._out
         flat = left.reshape(-1, n)
-        low, high = flat & ((1 << _LEFT) - 1), flat >> _LEFT
-        both = np.concatenate([low, high]).astype(np.float64)
-        product = self._exact(both, n).reshape(2, len(flat), len(self._limbs), self._out)
-        terms = [(p, product[0, :, i]) for i, (p, _) in enumerate(self._limbs)]
-        terms += [(_LEFT + p, product[1, :, i]) for i, (p, _) in enumerate(self._limbs)]
-        total, at = np.full((len(flat), self._out), add, dtype=np.int64), 0
-        for place, term in sorted(terms, key=lambda t: t[0]):
-            step = min(place, shift) - at
-            if step:
+        both = np.empty((2, len(flat), n))
+        both[0], both[1] = flat & ((1 << _LEFT) - 1), flat >> _LEFT
+        product = self._exact(both.reshape(-1, n), n).reshape(2, len(flat), -1)
+        total, at = np.full((len(flat), out), add, dtype=np.int64), 0
+        for place, high, i in self._terms:
+            term = product[high, :, i * out : (i + 1) * out]
+            if step := min(place, shift) - at:
                 total >>= step
                 at += step
             total += term if place <= shift else term << (place - shift)
         total >>= shift - at
-        return total.reshape(*left.shape[:-1], self._out)
+        return total.reshape(*left.shape[:-1], out)
 
     def _exact(self, both: NDArray[np.float64], n: int) -> Ints:
         if n <= _CHUNK:

@@ -9,7 +9,7 @@ centre.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import add, mul
 
@@ -23,20 +23,23 @@ _RANGES = {"tanh": (-1, 1), "sin": (-1, 1), "cos": (-1, 1), "sigmoid": (0, 1)}
 _NOT_NEGATIVE = ("sqrt", "exp")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Form:
     """Centre, coefficients of symbols (those that are missing at the end are 0), and radius; e >= 0. known: ends that
-    all values are between besides."""
+    all values are between besides. Nothing of a form is changed once it is made."""
 
     c: int
     g: Sequence[int] = ()
     e: int = 0
     known: Pair | None = None
+    _size: int = field(default=-1, init=False, repr=False)
 
     @property
     def size(self) -> int:
         """How far values are from the centre, at most."""
-        return rows.total(self.g) + self.e
+        if self._size < 0:
+            self._size = rows.total(self.g) + self.e
+        return self._size
 
     @property
     def range(self) -> Pair:
@@ -88,8 +91,8 @@ class Forms:
 
     def constant(self, value: Fraction) -> Form:
         """A rational."""
-        low = floor_ratio(value, self.bits)
-        rounded = int(low * value.denominator != value.numerator << self.bits)
+        low, rest = divmod(value.numerator << self.bits, value.denominator)
+        rounded = int(rest > 0)
         return Form(low, (), rounded, (low, low + rounded))
 
     def add(self, left: Form, right: Form) -> Form:
@@ -100,6 +103,15 @@ class Forms:
         if left.known is not None and right.known is not None:
             known = left.known[0] + right.known[0], left.known[1] + right.known[1]
         return Form(left.c + right.c, g, left.e + right.e, known)
+
+    def ends(self, value: Form, sign: int, constant: Fraction) -> Pair:
+        """The range of ``sign value + constant``, sign 1 or -1: that of the sum, of which nothing else is made."""
+        apart = self.constant(constant)
+        c, size = apart.c + sign * value.c, value.size + apart.e
+        if value.known is None or apart.known is None:
+            return c - size, c + size
+        low, high = value.known if sign > 0 else (-value.known[1], -value.known[0])
+        return max(c - size, low + apart.known[0]), min(c + size, high + apart.known[1])
 
     def scale(self, value: Form, factor: Fraction) -> Form:
         """Multiple; each coefficient that is rounded is off by less than one."""

@@ -13,6 +13,7 @@ symbol for each output. Weights are rounded to multiples of 2^-T; what that lose
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,7 @@ class _Pass:
         radii = np.array([-(-f.e >> self.down) + symbols + 1 for f in inputs], dtype=np.int64)
         if self.single:
             radii = radii + (np.abs(z).sum(0) + radii >> _PRECISION) + 2  # rounded up, and what underflow loses
-        for layer in network.layers:
+        for layer in _scaled(network, self.bits):
             ask()
             z, radii = self._affine(layer, z, radii)
             if layer.activation != "linear":
@@ -93,60 +94,104 @@ class _Pass:
             found.append(self.ring.fresh(Form(int(column[0]) << self.down, g, radius << self.down)))
         return found
 
-    def _affine(self, layer: Layer, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
+    def _affine(self, layer: _Scaled, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
         """W x + b. Each weight is off by at most one unit of 2^-T where it is not exact, and each bias by one."""
-        weight = layer.weight
-        largest = float(np.abs(weight).max(initial=0.0))
-        shift = min(_SHIFT, _WEIGHTS - int(np.frexp(largest)[1])) if largest else 0
-        if (
-            layer.in_size > _WIDE
-            or shift < 0
-            or float(np.abs(layer.bias).max(initial=0.0)) >= 2.0 ** (_VALUES - self.bits)
-        ):
+        shift, size = layer.shift, np.abs(z).sum(0) + radii
+        if not layer.fits or not layer.holds(size):
             raise _TooLargeError
-        scaled = np.ldexp(weight.astype(np.float64), shift)
-        whole = np.rint(scaled).astype(np.int64)
-        vague = (np.rint(scaled) != scaled).astype(np.int64)
-        if layer.divisor is not None:  # weights are reciprocals, rounded to nearest: off by less than a unit in all
-            vague |= whole != 0
-        size = np.abs(z).sum(0) + radii
-        if float((np.abs(whole).astype(np.float64) @ size.astype(np.float64)).max()) >= 2.0 ** (_VALUES + shift):
-            raise _TooLargeError
-        out = Factor(np.ascontiguousarray(whole.T)).times(z, (1 << shift) >> 1, shift)
-        bias = np.ldexp(layer.bias.astype(np.float64), self.bits)
-        out[0] += np.rint(bias).astype(np.int64)
+        out = layer.forward.times(z, (1 << shift) >> 1, shift)
+        out[0] += layer.bias
         up = (1 << shift) - 1
-        spread = Factor(np.ascontiguousarray(np.abs(whole).T)).times(radii[None], up, shift)[0]
-        lost = -(-(vague @ size) >> shift)
-        spread += lost + len(z) // 2 + 1  # rows and bias are to nearest: half a unit each
+        lost = 0 if layer.vague is None else -(-(layer.vague @ size) >> shift)
+        spread = np.full(len(layer.bias), len(z) // 2 + 1) + lost  # rows and bias are to nearest: half a unit each
+        if radii.any():
+            spread += layer.sizes.times(radii[None], up, shift)[0]
         if self.single:
-            mass = Factor(np.ascontiguousarray(np.abs(whole).T)).times(size[None], up, shift)[0] + lost
-            spread += _rounding(mass + np.ceil(np.abs(bias)).astype(np.int64), layer.in_size)
+            mass = layer.sizes.times(size[None], up, shift)[0] + lost
+            spread += _rounding(mass + layer.most_bias, layer.in_size)
         return out, spread
 
     def _units(self, activation: str, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
         """Each unit within two lines of one slope; what is between them, and its radius, is a symbol of its own."""
         size = np.abs(z[1:]).sum(0) + radii
-        slopes, middles, news = [], [], []
-        for low, high in zip((z[0] - size).tolist(), (z[0] + size).tolist(), strict=True):
-            slope, least, most = relaxed(activation, low, high, self.bits)
-            middle = (least + most) >> 1
-            slopes.append(slope)
-            middles.append(middle)
-            news.append(most - middle)
-        factors = np.array(slopes, dtype=np.int64)
-        kept = scaled_down(z, factors[None], 0, SLOPE_BITS)
-        kept[0] += np.array(middles, dtype=np.int64)
-        grown = scaled_down(radii, factors, (1 << SLOPE_BITS) - 1, SLOPE_BITS)
-        error = np.array(news, dtype=np.int64) + grown + np.where(factors, len(z), 0)
-        if activation == "relu":  # what is passed on is not rounded
-            error = np.where(factors == 1 << SLOPE_BITS, radii, error)
-        elif self.single:
-            error += 1 << (self.bits - _UNIT_ERROR)
+        low, high = z[0] - size, z[0] + size
+        if activation == "relu":
+            kept, error = self._rectified(z, radii, low, high)
+        else:
+            kept, error = self._between(activation, z, radii, low, high)
+            if self.single:
+                error += 1 << (self.bits - _UNIT_ERROR)
         own = np.flatnonzero(error)
-        more = np.zeros((len(own), len(error)), dtype=np.int64)
-        more[np.arange(len(own)), own] = error[own]
-        return np.concatenate([kept, more]), np.zeros_like(radii)
+        forms = np.zeros((len(z) + len(own), len(error)), dtype=np.int64)
+        forms[: len(z)] = kept
+        forms[len(z) + np.arange(len(own)), own] = error[own]
+        return forms, np.zeros_like(radii)
+
+    def _rectified(self, z: Ints, radii: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """ReLU: nothing is rounded of units that are passed on, or are 0; the others are between two lines."""
+        passed = low >= 0
+        kept, error = z * passed, radii * passed
+        either = np.flatnonzero((low < 0) & (high > 0))
+        if len(either):
+            kept[:, either], error[either] = self._between(
+                "relu", z[:, either], radii[either], low[either], high[either]
+            )
+        return kept, error
+
+    def _between(self, activation: str, z: Ints, radii: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """Forms within two lines of one slope, and their radii."""
+        lines = [relaxed(activation, *ends, self.bits) for ends in zip(low.tolist(), high.tolist(), strict=True)]
+        slopes, least, most = np.array(lines, dtype=np.int64).T
+        middle = (least + most) >> 1
+        kept = scaled_down(z, slopes, 0, SLOPE_BITS)
+        kept[0] += middle
+        grown = scaled_down(radii, slopes, (1 << SLOPE_BITS) - 1, SLOPE_BITS)
+        return kept, most - middle + grown + np.where(slopes, len(z), 0)
+
+
+class _Scaled:
+    """A layer with weights in units of 2^-T, and its bias in units of 2^-bits: the same for every pass.
+
+    fits: is it small enough for the integers that are used? vague: of each weight, whether it is rounded; None where
+    none is.
+    """
+
+    def __init__(self, layer: Layer, bits: int) -> None:
+        weight, bias = layer.weight, layer.bias
+        largest, most = (float(np.abs(part).max(initial=0.0)) for part in (weight, bias))
+        shift = min(_SHIFT, _WEIGHTS - int(np.frexp(largest)[1])) if largest else 0
+        self.activation, self.in_size, self.shift = layer.activation, layer.in_size, max(shift, 0)
+        self.fits = layer.in_size <= _WIDE and shift >= 0 and most < 2.0 ** (_VALUES - bits)
+        if not self.fits:
+            return
+        scaled = np.ldexp(weight.astype(np.float64), shift)
+        whole = np.rint(scaled).astype(np.int64)
+        vague = (np.rint(scaled) != scaled).astype(np.int64)
+        if layer.divisor is not None:  # weights are reciprocals, rounded to nearest: off by less than a unit in all
+            vague |= whole != 0
+        self.vague = vague if vague.any() else None
+        self._sizes = np.abs(whole).astype(np.float64)
+        self._norm = float(self._sizes.sum(1).max(initial=0.0))
+        self.forward = Factor(np.ascontiguousarray(whole.T))
+        scaled = np.ldexp(bias.astype(np.float64), bits)
+        self.bias, self.most_bias = np.rint(scaled).astype(np.int64), np.ceil(np.abs(scaled)).astype(np.int64)
+
+    @cached_property
+    def sizes(self) -> Factor:
+        """The sizes of the weights."""
+        return Factor(np.ascontiguousarray(self._sizes.T).astype(np.int64))
+
+    def holds(self, size: Ints) -> bool:
+        """Are sums of products with values of these sizes below the limit? The norm tells it soon of most."""
+        limit = 2.0 ** (_VALUES + self.shift)
+        if self._norm * float(size.max(initial=0)) < limit / 2:
+            return True
+        return float((self._sizes @ size.astype(np.float64)).max(initial=0.0)) < limit
+
+
+@lru_cache(maxsize=8)
+def _scaled(network: Network, bits: int) -> tuple[_Scaled, ...]:
+    return tuple(_Scaled(layer, bits) for layer in network.layers)
 
 
 def _rounding(mass: Ints, n: int) -> Ints:

@@ -44,6 +44,7 @@ from venmas.model.expressions.expr import (
     Quotient,
     Smooth,
     Switch,
+    Variable,
     Where,
     children,
 )
@@ -96,6 +97,10 @@ class States(Evaluation[Form, bool | None, list[Form]]):
 
     # -- values --------------------------------------------------------------------------------------------------------
 
+    def value(self, expr: Expr) -> Form:
+        """The value of an expression: there may be many variables, such as noise that only comes a step nearer."""
+        return self.forms[expr.name] if type(expr) is Variable else super().value(expr)
+
     def _constant(self, value: Fraction) -> Form:
         return self.ring.constant(value)
 
@@ -103,10 +108,10 @@ class States(Evaluation[Form, bool | None, list[Form]]):
         return self.forms[name]
 
     def _linear(self, terms: Sequence[tuple[Fraction, Form]], constant: Fraction) -> Form:
-        total = self.ring.constant(constant)
-        for factor, part in terms:
-            total = self.ring.add(total, self.ring.scale(part, factor))
-        return total
+        parts = [self.ring.scale(part, factor) for factor, part in terms]
+        if constant or not parts:
+            parts.insert(0, self.ring.constant(constant))
+        return reduce(self.ring.add, parts)
 
     def _network(self, network: Network, inputs: Sequence[Form]) -> list[Form]:
         return apply_network(network, inputs, self.ring, self.single)
@@ -185,9 +190,11 @@ class States(Evaluation[Form, bool | None, list[Form]]):
 
     def atom(self, comparison: Comparison) -> bool | None:
         """The truth of a comparison of a formula."""
-        total = self.ring.constant(comparison.expr.constant)
-        for name, factor in comparison.expr.terms:
-            total = self.ring.add(total, self.ring.scale(self.forms[name], factor))
+        terms, constant = comparison.expr.terms, comparison.expr.constant
+        if len(terms) == 1 and terms[0][1] in (1, -1):
+            name, factor = terms[0]
+            return comparison.relation.decide(*self.ring.ends(self.forms[name], factor.numerator, constant))
+        total = self._linear([(factor, self.forms[name]) for name, factor in terms], constant)
         return comparison.relation.decide(*total.range)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
@@ -259,8 +266,10 @@ class States(Evaluation[Form, bool | None, list[Form]]):
 
     def _followed(self, branch: Branch) -> States:
         updates = dict(branch.updates)
-        forms = {n: self.value(updates[n]) if n in updates else self.forms[n] for n in self.system.variables}
-        waiting = {n: forms.pop(n) for n in list(forms) if ahead(n)}
+        forms, waiting = dict[str, Form](), dict[str, Form]()
+        for name in self.system.variables:
+            update = updates.get(name)
+            (waiting if ahead(name) else forms)[name] = self.forms[name] if update is None else self.value(update)
         forms, symbols = _reduced(forms, self.ring, self.fine.symbols)
         forms |= waiting
         return self.having(forms, symbols)
@@ -312,7 +321,9 @@ def _reduced(forms: Mapping[str, Form], ring: Forms, most: int) -> tuple[dict[st
         kept, left = np.sort(used[order[:most]]), np.sort(used[order[most:]])
     found = Forms(ring.bits, len(kept))
     made = {
-        name: found.fresh(Form(form.c, rows.row(table[k, kept]), rows.total(rows.row(size[k, left])), form.known))
+        name: found.fresh(
+            Form(form.c, rows.row(table[k, kept], rows.most(form.g)), rows.total(rows.row(size[k, left])), form.known)
+        )
         for k, (name, form) in enumerate(whole.items())
     }
     return made, found.symbols

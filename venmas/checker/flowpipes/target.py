@@ -71,16 +71,16 @@ class Target:
                 return False
             case Bottom():
                 return True
-            case Atom(comparison):
-                return states.atom(comparison) is False
+            case Atom():
+                return _false(formula, states)
             case And(operands):
                 for operand in operands:
-                    if (yield operand, states):
+                    if _false(operand, states) if isinstance(operand, Atom) else (yield operand, states):
                         return True
                 return False
             case Or(operands):
                 for operand in operands:
-                    if not (yield operand, states):
+                    if not (_false(operand, states) if isinstance(operand, Atom) else (yield operand, states)):
                         return False
                 return True
             case EX(operand):
@@ -104,6 +104,11 @@ class Target:
                         return False
                 return True
         raise TypeError(type(formula))
+
+
+def _false(atom: Atom, states: States) -> bool:
+    """Is a comparison false in all states of a set?"""
+    return states.atom(atom.comparison) is False
 
 
 def states_of(system: System, box: Box, bits: int, fine: Fineness, single: bool = False) -> States:

@@ -14,11 +14,12 @@ from venmas.checker.forever.along import along_runs
 from venmas.checker.forever.rising import remembering, valued
 from venmas.checker.forever.rules import Bound, Derived, Named
 from venmas.checker.forever.sequents import INIT, Scope, Sequent, existential, normal
-from venmas.checker.format.about import About
+from venmas.checker.format.about import About, Claimed, Exchange
 from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError, read_index, read_number
 from venmas.checker.format.rule import End
 from venmas.checker.goals.check import Checked, check
+from venmas.errors import InputError
 from venmas.logic import Bounded, Formula, fixpoints, parse
 from venmas.model.system.disturbances import NO_NOISE, Noise, drawn, fixed
 from venmas.model.system.system import System
@@ -26,24 +27,28 @@ from venmas.nn.network import Semantics
 from venmas.question import chosen_for, goals, staying
 
 
-def check_derivation(system: System, formula: Formula, lines: Lines, semantics: Semantics = "real") -> Checked:
+def check_derivation(
+    system: System, formula: Formula, lines: Lines, semantics: Semantics = "real", exchange: Exchange | None = None
+) -> Checked:
     """Check that every initial state of the valid `system` satisfies `formula`, any of CTL. Raises `CheckError`.
 
     Systems may have disturbances. No run leaves the declared box as far as the bounded claims look, which is for ever
     where a rule closes a set.
     """
-    return check_core(system, fixpoints(formula), lines, semantics)
+    return check_core(system, fixpoints(formula), lines, semantics, exchange)
 
 
-def check_core(system: System, core: Formula, lines: Lines, semantics: Semantics) -> Checked:
-    """`check_derivation` of a formula in core form."""
+def check_core(
+    system: System, core: Formula, lines: Lines, semantics: Semantics, exchange: Exchange | None = None
+) -> Checked:
+    """`check_derivation` of a formula in core form. exchange: see `About`."""
     with lines.refusing():
         sets: dict[str, Formula] = {}
         for name, text in lines.next(Named).sets:
             if name in sets:
                 raise lines.refused(f"set {name!r} is named twice")
             sets[name] = parse(text, system.vocabulary)
-        checker = _Checker(Scope.of(system, sets), lines, semantics)
+        checker = _Checker(Scope.of(system, sets), lines, semantics, exchange)
         last = checker.run()
         if last != Sequent(INIT, normal(core)):
             raise lines.refused(f"what the last line shows is not what is claimed: {last}")
@@ -52,8 +57,8 @@ def check_core(system: System, core: Formula, lines: Lines, semantics: Semantics
 
 
 class _Checker:
-    def __init__(self, scope: Scope, lines: Lines, semantics: Semantics) -> None:
-        self._scope, self._lines, self._semantics = scope, lines, semantics
+    def __init__(self, scope: Scope, lines: Lines, semantics: Semantics, exchange: Exchange | None) -> None:
+        self._scope, self._lines, self._semantics, self._exchange = scope, lines, semantics, exchange
         self._shown: list[Sequent] = []
         self.done = Checked()
 
@@ -86,7 +91,10 @@ class _Checker:
         formula, start = self._scope.read(stated.formula), self._scope.starting(stated.start)
         if not stated.choices:
             system, chosen = chosen_for(start, Bounded(formula))
-            self._proved(stated, system, formula, chosen)
+            if self._exchange is None:
+                self._proved(stated, system, formula, chosen)
+            else:
+                self._exchanged(stated, Claimed(len(self._shown), system, formula, chosen), self._exchange)
         else:
             if not existential(formula):
                 raise self._lines.refused("noise is chosen for a formula that speaks of all runs (A)")
@@ -110,12 +118,27 @@ class _Checker:
     def _proved(self, stated: Bound, system: System, formula: Formula, chosen: Noise) -> None:
         """Check the proof of a bounded formula that comes next."""
         with self._lines.part() as proof:
-            if stated.proof == "flowpipes":
-                found = check_trees(system, goals(system, formula, chosen), proof, self._semantics)
+            self._check(stated.proof, system, formula, chosen, proof)
+
+    def _exchanged(self, stated: Bound, claimed: Claimed, exchange: Exchange) -> None:
+        """Check one after the other of the proofs that are offered for the one that comes next, until one holds."""
+        why = "no proof is offered for it"
+        for kind, rows in exchange(claimed, stated.proof, self._lines.apart()):
+            try:
+                self._check(kind, claimed.system, claimed.formula, claimed.chosen, self._lines.of(rows))
+            except InputError as error:
+                why = str(error)
             else:
-                if system.smooth:
-                    raise self._lines.refused("a proof by goals is about piecewise linear systems")
-                found = check(system, formula, True, proof, self._semantics)
+                return
+        raise self._lines.refused(why)
+
+    def _check(self, kind: str, system: System, formula: Formula, chosen: Noise, proof: Lines) -> None:
+        if kind == "flowpipes":
+            found = check_trees(system, goals(system, formula, chosen), proof, self._semantics)
+        else:
+            if system.smooth:
+                raise self._lines.refused("a proof by goals is about piecewise linear systems")
+            found = check(system, formula, True, proof, self._semantics)
         self.done.add(found)
 
 
@@ -126,5 +149,5 @@ def proved(about: About, lines: Lines) -> Checked:
     if about.claim.inside:
         with lines.refusing():
             core = along_runs(about.system, about.branching)
-        return check_core(about.system, core, lines, about.claim.semantics)
-    return check_derivation(about.system, about.branching, lines, about.claim.semantics)
+        return check_core(about.system, core, lines, about.claim.semantics, about.exchange)
+    return check_derivation(about.system, about.branching, lines, about.claim.semantics, about.exchange)

@@ -32,7 +32,7 @@ def proved(about: About, lines: Lines) -> Checked:
     system, shown = demanded(system, formula, claim.deadlock)
     if shown is FALSE:
         raise CheckError(0, "no form of branching time shows the formula, or noise decides about successors")
-    return check_core(system, fixpoints(shown), lines, claim.semantics)
+    return check_core(system, fixpoints(shown), lines, claim.semantics, about.exchange)
 
 
 def _product(about: About, automaton: Automaton, lines: Lines) -> Checked:

@@ -110,6 +110,22 @@ class Lines:
             raise CheckError(self.number + error.line, error.problem) from error
         self.number += inner.number
 
+    def apart(self) -> list[Line]:
+        """The lines of a proof inside the proof, with its end, as they stand: taken, and not looked at."""
+        rows: list[Line] = []
+        while not rows or rows[-1].get("rule") != End.name:
+            with self._numbered():
+                row = self._rows.take()
+            self.number += 1
+            if row is None:
+                raise self.refused("the certificate ends before its proof does")
+            rows.append(row)
+        return rows
+
+    def of(self, rows: Iterable[Line]) -> Lines:
+        """Lines of a proof from elsewhere."""
+        return Lines(rows, self._tick)
+
     def tick(self) -> None:
         """Tell that the line is being looked at."""
         self._tick(self._before + self.number)

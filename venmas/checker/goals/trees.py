@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from itertools import islice
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,8 +27,8 @@ _BATCH_VALUES = 1 << 21
 _FIRST, _MOST = 8, 128
 """The first batch, which tells what a leaf takes, is one `_FIRST`th of others; most boxes of a batch."""
 _COMPILED = "venmas.checker.affine.compiled"
-_NUMPY_SECONDS = 0.5
-"""What loading compiled code takes, about, the first time."""
+_LOADING = 0.3
+"""Seconds that loading compiled code takes, about: it is done once numpy has taken as long, or is about to."""
 _THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
@@ -36,10 +36,16 @@ def program_of(book: Book, region: int, bits: int) -> ScaledProgram:
     """The program of an initial set in units of ``2**-bits``. Raises `UnscaledError` with the reason for none."""
     if book.semantics != "real":
         raise UnscaledError("networks are evaluated in float32")
-    program = unroll(book.system, book.system.regions[region], book.formulas[0])
-    if isinstance(program, str):
-        raise UnscaledError(program)
-    return scaled(program, bits)
+    key = book.system.regions[region], book.formulas[0], bits
+    # the last one of a system is asked for again by whoever takes over a proof, and has it checked
+    last = book.system.once("program", dict[object, ScaledProgram])
+    if key not in last:
+        program = unroll(book.system, *key[:2])
+        if isinstance(program, str):
+            raise UnscaledError(program)
+        last.clear()
+        last[key] = scaled(program, bits)
+    return last[key]
 
 
 def digest(program: ScaledProgram) -> str:
@@ -68,6 +74,9 @@ def _digest(layer: Scaled) -> bytes:
 class Checking:
     """The pass over about `count` leaves of a program: by numpy, or by compiled code where loading that is worth it."""
 
+    numpy_seconds: ClassVar[float] = 0.0
+    """Time that numpy took so far, of all programs."""
+
     def __init__(self, program: ScaledProgram, count: int) -> None:
         self.program, self._left, self._done = program, count, 0
         self._numpy, self._spent = Batch(program), 0.0
@@ -78,16 +87,27 @@ class Checking:
     def refuted(self, low: Ints, high: Ints, weights: Sequence[Weights]) -> Bools:
         """Mask of the boxes (B, inputs) of integers that are shown free."""
         each = self._spent / self._done if self._done else 0.0
-        worth = 0.0 if _COMPILED in sys.modules else _NUMPY_SECONDS
-        if self._compiled is None and self._spent + each * self._left >= worth:
-            fast = compiled(_COMPILED)
-            self._compiled = fast.Compiled(self.program, _THREADS) if fast else self._numpy
+        if self._compiled is None and (_COMPILED in sys.modules or self.numpy_seconds + each * self._left >= _LOADING):
+            self._load()
         begun = monotonic()
-        free = (self._compiled or self._numpy).check(low, high, weights).refuted
-        self._spent += monotonic() - begun
+        try:
+            if self._compiled is None:
+                free = self._numpy.check(low, high, weights, until=begun + _LOADING - self.numpy_seconds).refuted
+            else:
+                free = self._compiled.check(low, high, weights).refuted
+        except TimeoutError:  # a batch alone takes as long: a program of many groups
+            self._load()
+            free = self._compiled.check(low, high, weights).refuted
+        taken = monotonic() - begun
+        self._spent += taken
+        Checking.numpy_seconds += taken if self._compiled in (None, self._numpy) else 0.0
         self._done, self._left = self._done + len(low), max(0, self._left - len(low))
         self.size = _batch_size(self.program) * (1 if self._compiled in (None, self._numpy) else _THREADS)
         return np.asarray(free)
+
+    def _load(self) -> None:
+        fast = compiled(_COMPILED)
+        self._compiled = fast.Compiled(self.program, _THREADS) if fast else self._numpy
 
 
 def refute(line: int, program: ScaledProgram, splits: str, weights: str) -> int:

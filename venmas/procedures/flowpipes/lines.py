@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TypeAlias
 
 from venmas.answer import IncompleteError
 from venmas.checker.exact.initial import Box, initial_box
@@ -30,15 +31,27 @@ LEAST = Fineness(order=4, substeps=1, slices=1, symbols=20)
 """How finely a part is enclosed of which nothing is known."""
 
 
-def lines(trees: tuple[Tree | None, ...], question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+Asked: TypeAlias = tuple[Target, Noise, Box | None]
+"""A target that no state of a box may meet, with the noise that may be chosen; None where there is no state."""
+
+
+def asked(question: Question) -> list[Asked]:
+    """Each goal in each initial set, in the order of the trees."""
+    system = question.system
+    boxes = [initial_box(system, region) for region in system.regions]
+    about = [
+        (Target(system, goal, question.semantics), noise)
+        for goal, noise in goals(system, question.formula, question.chosen)
+    ]
+    return [(target, noise, box) for (target, noise), box in product(about, boxes)]
+
+
+def lines(trees: tuple[Tree | None, ...], parts: Sequence[Asked], tick: Callable[[], None]) -> Iterator[Rule]:
     """The unit of values, and the trees."""
-    system, chosen = question.system, question.chosen
     yield Enclosures(BITS)
-    asked = product(goals(system, question.formula, chosen), system.regions)
-    for ((goal, able), region), tree in zip(asked, trees, strict=True):
-        box = initial_box(system, region)
+    for (target, noise, box), tree in zip(parts, trees, strict=True):
         if box is not None:
-            yield from _lines(Target(system, goal, question.semantics), able, box, tree or LEAST, tick)
+            yield from _lines(target, noise, box, tree or LEAST, tick)
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,9 @@ class Flowpipes:
 
     def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
         """The unit of values, and the trees."""
-        from venmas.procedures.flowpipes.lines import lines  # the checker is loaded where there is a proof
+        from venmas.procedures.flowpipes.lines import asked, lines  # the checker is loaded where there is a proof
 
-        return lines(self.trees, question, tick)
+        return lines(self.trees, asked(question), tick)
 
 
 def written(answer: Proved, asked: Question, budget: Budget) -> Proved | Unknown:

@@ -6,33 +6,37 @@ The lines are data of a file: whatever they say is checked before it is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import product, takewhile
+from itertools import takewhile
 
 from venmas.answer import Answer, IncompleteError, Proved
 from venmas.budget import Budget
+from venmas.checker.affine.scaled import UnscaledError
 from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED
-from venmas.checker.exact.initial import initial_box
 from venmas.checker.flowpipes.tree import Choose, Cut, Enclosures, Tube
-from venmas.checker.forever.rules import Bound, Named
-from venmas.checker.forever.sequents import Scope
+from venmas.checker.forever.rules import Bound, Derived
+from venmas.checker.format.about import Claimed
 from venmas.checker.format.lines import Line, Lines
 from venmas.checker.format.numbers import read_index, read_number
 from venmas.checker.format.rule import End, Rule, kind_of
 from venmas.checker.goals.check import check
+from venmas.checker.goals.lemmas import Book
 from venmas.checker.goals.rules import Program, Tree
+from venmas.checker.goals.trees import digest, program_of
 from venmas.checker.inductive.phases import Stated
 from venmas.errors import InputError
-from venmas.logic import Bounded, Formula, parse
+from venmas.logic import Bounded, Formula
 from venmas.model.evaluation import cuts
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedures.branch_and_bound.certificate import SplitTrees
 from venmas.procedures.branch_and_bound.tree import Tree as SplitTree
-from venmas.procedures.flowpipes.proof import Flowpipes
+from venmas.procedures.flowpipes.lines import Asked, asked
+from venmas.procedures.flowpipes.lines import lines as lines_of_trees
 from venmas.procedures.forever.claims.proof import proved_lines
 from venmas.procedures.kinduction.proof import proved_part
-from venmas.question import Question, chosen_for, goals
+from venmas.question import Question
 
 _SECONDS = 10.0
 """For a claim whose earlier proof does not hold."""
@@ -65,7 +69,8 @@ def kept(question: Question, kind: str, rows: Sequence[Line], tick: Callable[[],
     `IncompleteError`, and `LookupError` (cuts of what the system has not) where it does not hold.
     """
     if kind == "flowpipes":
-        return list(Flowpipes(tuple(_trees(question, rows))).lines(question, tick))
+        parts = asked(question)
+        return list(lines_of_trees(tuple(_trees(question, parts, rows)), parts, tick))
     if rows and rows[0].get("rule") == Program.name:
         return list(SplitTrees(dict(_split_trees(rows))).lines(question, tick))
     lines = Lines([*rows, End(len(rows) + 1).to_json()], lambda _: tick())
@@ -73,13 +78,13 @@ def kept(question: Question, kind: str, rows: Sequence[Line], tick: Callable[[],
     return list(map(rule_of, rows))
 
 
-def _trees(question: Question, rows: Sequence[Line]) -> Iterator[cuts.Tree | None]:
+def _trees(question: Question, parts: Sequence[Asked], rows: Sequence[Line]) -> Iterator[cuts.Tree | None]:
     """The trees of cuts that lines of flowpipes state. Raises `InputError`."""
     lines = Lines(rows)
     lines.next(Enclosures)
     names = list(question.system.variables)
-    for _, region in product(goals(question.system, question.formula, question.chosen), question.system.regions):
-        yield None if initial_box(question.system, region) is None else _tree(lines, names)
+    for _, _, box in parts:
+        yield None if box is None else _tree(lines, names)
 
 
 def _tree(lines: Lines, names: Sequence[str]) -> cuts.Tree:
@@ -125,49 +130,82 @@ def _split_trees(rows: Sequence[Line]) -> Iterator[tuple[int, SplitTree]]:
         yield index, tree
 
 
-def derived(
-    system: System,
-    rows: Sequence[Line],
-    semantics: Semantics,
-    decide: Callable[[Question, Budget], Answer],
-    budget: Budget,
-    done: Mended,
-) -> Iterator[Rule]:
-    """The lines of a derivation, the bounded claims about the same sets proved of this system.
+class Exchanged:
+    """The bounded claims of a derivation, whose proofs the checker asks for: the earlier one, else a mended one, else
+    one that is found anew. rows: the derivation.
 
-    Raises `InputError`, `IncompleteError` where one is not proved. What follows from the claims is for the checker.
+    Raises `IncompleteError` where a claim is not proved.
     """
-    rest = iter(rows)
-    named = rule_of(next(rest, {}))
-    if not isinstance(named, Named):
-        raise InputError("a derivation begins with its sets")
-    scope = Scope.of(system, {name: parse(text, system.vocabulary) for name, text in named.sets})
-    yield named
-    for row in rest:
-        stated = rule_of(row)
-        if not isinstance(stated, Bound):
-            yield stated
-            continue
-        if stated.choices:
-            yield stated
-            for _ in range(2):
-                part = _part(rest)
-                yield from map(rule_of, part)
-                yield End(len(part) + 1)
-            continue
-        formula = scope.read(stated.formula)
-        start, chosen = chosen_for(scope.starting(stated.start), Bounded(formula))
-        question = Question(start, Bounded(formula), semantics, certified=True, inside=True, chosen=chosen)
-        try:
-            lines = kept(question, stated.proof, _part(rest), budget)
-            done.kept += 1
-        except (InputError, IncompleteError, LookupError):
-            kind, lines = _anew(question, decide, budget)
-            stated = replace(stated, proof=kind)  # type: ignore[arg-type]
-            done.anew += 1
-        yield stated
-        yield from lines
-        yield End(len(lines) + 1)
+
+    def __init__(
+        self,
+        rows: Sequence[Line],
+        semantics: Semantics,
+        decide: Callable[[Question, Budget], Answer] | None,
+        budget: Budget,
+    ) -> None:
+        self._rows, self._semantics, self._decide, self._budget = rows, semantics, decide, budget
+        self._made: dict[int, tuple[str, list[Line], bool]] = {}
+
+    def offered(self, claimed: Claimed, kind: str, rows: list[Line]) -> Iterator[tuple[str, list[Line]]]:
+        """Proofs of a claim, with their kinds: see `About`. The last one that was asked for is the one that holds."""
+        question = Question(
+            claimed.system,
+            Bounded(claimed.formula),
+            self._semantics,
+            certified=True,
+            inside=True,
+            chosen=claimed.chosen,
+        )
+        for other, lines, anew in self._proofs(question, kind, rows):
+            self._made[claimed.number] = other, lines, anew
+            yield other, lines
+
+    def _proofs(self, question: Question, kind: str, rows: list[Line]) -> Iterator[tuple[str, list[Line], bool]]:
+        yield kind, list(_of_this(question, rows)), False
+        if kind == "flowpipes" or rows[0].get("rule") == Program.name:
+            with suppress(InputError, IncompleteError, LookupError):
+                yield kind, _lines(kept(question, kind, rows[:-1], self._budget)), False
+        if self._decide is None:
+            raise IncompleteError("nothing decides bounded questions here")
+        other, made = _anew(question, self._decide, self._budget)
+        yield other, _lines(made), True
+
+    def derived(self, done: Mended) -> list[Rule]:
+        """The lines of the derivation with these proofs, but for its last one, which were all checked."""
+        made, sequents, rest = list[Rule](), 0, iter(self._rows[:-1])
+        for row in rest:
+            stated = rule_of(row)
+            if sequents in self._made and isinstance(stated, Bound):
+                kind, lines, anew = self._made[sequents]
+                _part(rest)
+                made += [replace(stated, proof=kind), *map(rule_of, lines)]  # type: ignore[arg-type]
+                done.anew, done.kept = done.anew + anew, done.kept + (not anew)
+            else:
+                made.append(stated)
+                for _ in range((2 if stated.choices else 1) if isinstance(stated, Bound) else 0):
+                    part = _part(rest)
+                    made += [*map(rule_of, part), End(len(part) + 1)]
+                done.kept += isinstance(stated, Bound)
+            sequents += isinstance(stated, Bound | Derived)
+        return made
+
+
+def _lines(rules: Sequence[Rule]) -> list[Line]:
+    """The lines of a proof inside a proof."""
+    return [rule.to_json() for rule in (*rules, End(len(rules) + 1))]
+
+
+def _of_this(question: Question, rows: Sequence[Line]) -> Iterator[Line]:
+    """The lines of an earlier proof, split trees as being of the programs of this question."""
+    book: Book | None = None
+    for row in rows:
+        if row.get("rule") == Program.name:
+            with suppress(InputError, LookupError, UnscaledError):
+                stated = Program.read(row)
+                book = book or Book(question.system, question.target, question.semantics)
+                row = replace(stated, hash=digest(program_of(book, stated.index, stated.bits))).to_json()
+        yield row
 
 
 def phased(

@@ -4,7 +4,8 @@
     flowpipes       the same cuts; what no longer holds between them is cut and enclosed more finely       (`mend`)
     trees of cuts of unrolled programs: the same
     two phases      the same set; a phase that no longer holds is proved anew
-    derivations     the same sets and rules; bounded claims that no longer hold are asked anew
+    derivations     the same sets and rules, checked once; for a bounded claim whose proof the checker does not accept
+                    it is offered one that is mended, then one that is found anew                    (`Exchanged`)
     all others      line by line, as they are
     what was taken over is checked, as certificates are
 
@@ -14,27 +15,26 @@ After Ugare, Singh and Misailovic, "Proof transfer for fast certification of mul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from venmas.answer import Answer, IncompleteError, Proved, Unknown, Written
 from venmas.budget import Budget
-from venmas.checker.file import KINDS, read_certificate
-from venmas.checker.forever.linear import demanded
+from venmas.checker.file import KINDS, opened, read_certificate
 from venmas.checker.forever.rules import Named
 from venmas.checker.format.about import About
 from venmas.checker.format.header import Claim, Header
 from venmas.checker.format.json_lines import json_lines
-from venmas.checker.format.lines import Line, Lines
+from venmas.checker.format.lines import Lines
 from venmas.checker.format.rule import End, Rule
-from venmas.checker.inductive.phases import Stated
 from venmas.errors import InputError, Reason
-from venmas.logic import Always, Quantifier
+from venmas.logic import Always
 from venmas.logic.automata.automaton import Automaton
+from venmas.model.canonical.canonical import shared
 from venmas.model.system.system import System
 from venmas.procedure import Asked, LinearQuestion, Run
 from venmas.procedures.linear.claim import SystemClaim
-from venmas.procedures.transfer.mend import Mended, derived, kept, phased, rule_of
+from venmas.procedures.transfer.mend import Exchanged, Mended, kept, phased, rule_of
 from venmas.question import Question
 
 _PATIENCE, _PART = 60.0, 1 / 2
@@ -111,8 +111,8 @@ class _Session:
 
     def _transferred(self, budget: Budget) -> Answer:
         question = self.question
-        header, _ = read_certificate(self._path)
-        _, *rows = json_lines(self._path)
+        first, *rows = json_lines(self._path)
+        header, _ = opened([first])
         kind = header.proof
         if kind in ("flowpipes", "goals"):
             assert isinstance(question, Question)
@@ -121,30 +121,22 @@ class _Session:
             self.figures.kept += 1
             return self._proved(header, rules)
         about = self._about(header)
+        if kind in ("forever", _LINEAR):
+            claims = Exchanged(rows, question.semantics, self._derive, budget)
+            KINDS[kind].check(replace(about, exchange=claims.offered), Lines(rows, lambda _: budget()))
+            return self._proved(header, claims.derived(self.figures))
         try:
             KINDS[kind].check(about, Lines(rows, lambda _: budget()))
             self.figures.kept += 1
         except InputError:
-            if kind not in ("forever", "two-phase", _LINEAR):
+            if kind != "two-phase":
                 raise
-            rows = [rule.to_json() for rule in self._mended(about, rows, budget)]
+            assert isinstance(question, Question) and isinstance(question.asked, Always)
+            holds, system = question.asked.invariant, question.system
+            made = list(phased(system, holds, rows[:-1], question.semantics, budget, self.figures))
+            rows = [rule.to_json() for rule in (*made, End(len(made) + 1))]
             KINDS[kind].check(about, Lines(rows, lambda _: budget()))
         return self._proved(header, [rule_of(row) for row in rows[:-1]])
-
-    def _mended(self, about: About, rows: list[Line], budget: Budget) -> list[Rule]:
-        """The lines of a derivation, or of two phases, with claims proved anew."""
-        question, decide = self.question, self._derive
-        if isinstance(question, Question) and isinstance(question.asked, Always) and rows[0].get("rule") == Stated.name:
-            holds = question.asked.invariant
-            made = list(phased(question.system, holds, rows[:-1], question.semantics, budget, self.figures))
-            return [*made, End(len(made) + 1)]
-        if decide is None:
-            raise IncompleteError("nothing decides bounded questions here")
-        system = about.system
-        if isinstance(question, LinearQuestion):
-            system, _ = demanded(system, question.formula, question.asked.deadlock, Quantifier.ALL)
-        made = list(derived(system, rows[:-1], question.semantics, decide, budget, self.figures))
-        return [*made, End(len(made) + 1)]
 
     def _inside(self, header: Header) -> bool:
         """Does the proof say besides that runs stay in the box?"""
@@ -155,11 +147,11 @@ class _Session:
         question = self.question
         if isinstance(question, LinearQuestion):
             claimed = SystemClaim(question, None)
-            return About(claimed.claim, claimed.system, {})
+            return About(claimed.claim, _as_read(claimed.system), {})
         of, chosen, inside = question.asked, question.chosen, self._inside(header)
         claim = Claim(str(of.formula), of.kind, question.semantics, inside, chosen=tuple(chosen))  # type: ignore[arg-type]
         system = question.undrawn if KINDS[header.proof].noisy else None
-        return About(claim, question.system if system is None else system, chosen)
+        return About(claim, _as_read(question.system if system is None else system), chosen)
 
     def _proved(self, header: Header, rules: list[Rule]) -> Proved:
         question = self.question
@@ -167,6 +159,11 @@ class _Session:
             return Proved("exact", inside=True, proof=OfRuns(header.proof, tuple(rules)))
         ends, proof = question.system.may_deadlock, Written(header.proof, tuple(rules))
         return Proved("exact", may_deadlock=ends, inside=self._inside(header), proof=proof)
+
+
+def _as_read(system: System) -> System:
+    """The system as whoever reads the certificate has it: nodes that are equal are one there."""
+    return system if system.disturbances else shared(system)
 
 
 TRANSFER = Transfer("transfer")

@@ -56,16 +56,7 @@ class Increasing:
         return self.value(low, bits)[0], self.value(high, bits)[1]
 
 
-def floor_shift(x: int, by: int) -> int:
-    """``x * 2**by``, rounded down."""
-    return x << by if by >= 0 else x >> -by
-
-
-def ceil_shift(x: int, by: int) -> int:
-    """``x * 2**by``, rounded up."""
-    return -floor_shift(-x, by)
-
-
 def narrowed(pair: Pair, by: int) -> Pair:
     """A pair in units that are 2**by times as large, rounded outward."""
-    return floor_shift(pair[0], -by), ceil_shift(pair[1], -by)
+    low, high = pair
+    return (low >> by, -(-high >> by)) if by >= 0 else (low << -by, high << -by)

@@ -61,7 +61,8 @@ class Tanh(_Bent):
         work = bits + _GUARD
         least, most = exp_enclosure(-(abs(x) << (_GUARD + 1)), work)
         one = 1 << work
-        least, most = min(least, one), min(most, one)
+        if most > one:
+            least, most = min(least, one), one
         low, high = ((one - most) << work) // (one + most), -(-((one - least) << work) // (one + least))
         return narrowed((-high, -low) if x < 0 else (low, high), _GUARD)
 
