@@ -97,7 +97,7 @@ ADAPTIVE = Mode(
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("exact", first=0.1, then=1.0, share=0.1, lead=True, after=0.1),
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
-            Turn("cell-mapping", then=2.0, share=0.15, after=5.0, left=1 / 3, again=True),  # no certificate
+            Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again=True),  # no certificate
             Turn("cells", then=2.0, share=0.5, after=1.0, left=1 / 3),
             Turn("covers", first=0.5, then=1.0, share=0.25, after=1.0, left=1 / 2, again=True),
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
