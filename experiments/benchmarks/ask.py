@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
@@ -123,6 +124,7 @@ def _add(row: Row, answer: dict[str, object]) -> None:
 
 
 def _answer(question: Question, way: Way) -> dict[str, object]:
+    gc.collect()  # what imports and earlier questions left is looked through in no question's time
     begun = perf_counter()
     built, begun_verify = 0.0, begun
     found: dict[str, object] = {"verdict": "crash", "basis": "", "note": ""}

@@ -11,6 +11,7 @@ from tests.checker.test_forever_rules import STATES, _graph, evaluate
 from venmas.checker.forever.along import along_runs
 from venmas.errors import FormulaError
 from venmas.logic import fixpoints, parse_property
+from venmas.logic.window import window
 from venmas.model import System
 from venmas.question import staying
 
@@ -60,3 +61,14 @@ def test_other_formulas_are_refused(text: str) -> None:
     formula = parse_property(text, _box(0, 4).vocabulary).formula
     with pytest.raises(FormulaError, match="conjunctions"):
         along_runs(_box(0, 4), formula)
+
+
+@pytest.mark.parametrize("holds", ["p", "!(p & !q)", "p <-> !(q -> p)", "true", "!(!p | (q -> false))"])
+@pytest.mark.parametrize("ahead", ["AX^20 ({})", "AG^20 ({})", "AX^3 AG[2,20] ({})", "AG[3,20] ({})"])
+def test_windows_are_of_that_form(ahead: str, holds: str) -> None:
+    """Procedures take them for cells by their window alone."""
+    text = ahead.format(holds).replace("true", "s >= 0").replace("false", "s < 0")
+    text = text.replace("p", "(s >= 2 | s == 1)").replace("q", "s <= 3")
+    asked = parse_property(text, _box(0, 4).vocabulary)
+    assert window(asked) is not None
+    assert along_runs(_box(0, 4), asked.formula).depth == asked.formula.depth

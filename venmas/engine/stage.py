@@ -80,11 +80,11 @@ class Stage:
             name = turn.procedure
             if number < 2 and (name not in eager or (turn.lead and turn is not leading)):
                 continue
-            if number >= 2 and monotonic() - self.begun < turn.after:
+            session = self.sessions[name]
+            if number >= 2 and monotonic() - self.begun < max(turn.after, getattr(session, "wait", 0.0)):
                 continue
             if number == 1:
                 self.shares.grant(name, turn.then)
-            session = self.sessions[name]
             if number >= 2 and (most := self._earned(turn, session)):
                 self.shares.double(name, most)
             answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023

@@ -12,7 +12,8 @@ from venmas.logic import AX, And, Atom, Bottom, Formula, Or, Top, conjunction, f
 from venmas.model.system.system import System
 from venmas.question import staying
 
-_MOST = 10_000
+MOST = 10_000
+"""Steps, at most."""
 
 
 def of_one_state(core: Formula) -> bool:
@@ -25,8 +26,8 @@ def along_runs(system: System, formula: Formula) -> Formula:
 
     Raises `FormulaError` for one that joins what is ahead otherwise, or speaks of some runs.
     """
-    if not 1 <= formula.depth <= _MOST:  # that runs stay is said of one step at least
-        raise FormulaError(f"cells show bounded formulas of 1 to {_MOST} steps")
+    if not 1 <= formula.depth <= MOST:  # that runs stay is said of one step at least
+        raise FormulaError(f"cells show bounded formulas of 1 to {MOST} steps")
     steps: list[dict[Formula, None]] = [{} for _ in range(formula.depth + 1)]
     steps[0][fixpoints(formula)] = None
     for step, parts_ahead in enumerate(steps):

@@ -23,7 +23,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -34,11 +35,12 @@ from venmas.budget import Budget, BudgetError
 from venmas.checker.exact.initial import initial_box
 from venmas.errors import Reason
 from venmas.logic import Bounded
+from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.disturbances import ahead
-from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.procedure import Run
 from venmas.procedures.flowpipes.choose import choose, hopeless, with_noise
+from venmas.procedures.flowpipes.figures import Followed
 from venmas.procedures.flowpipes.plan import Failed, Plan
 from venmas.procedures.flowpipes.proof import Flowpipes, written
 from venmas.procedures.flowpipes.reach import forks, lawful, pieces, recorded, unfollowed, unsuited
@@ -59,25 +61,6 @@ _PATIENCE, _BOXED = 60.0, 0.6
 _LOOK, _FIRST, _LONG = 0.05, 3.0, 9
 """Seconds for a first look at what other procedures take, too, and for the first boxes of it; steps from which on it is
 taken."""
-
-
-@dataclass
-class Followed:
-    """Boxes that were followed, parts that were refuted, and candidates that were replayed.
-
-    reach: after each step, the box of every variable over all parts that were refuted. astray: of a system whose
-    property is refuted everywhere, the parts from which enclosures of runs leave declared ranges.
-    """
-
-    boxes: int = 0
-    parts: int = 0
-    candidates: int = 0
-    reach: list[dict[str, tuple[float, float]]] = field(default_factory=list)
-    astray: tuple[System, list[Box]] | None = None
-
-    def facts(self) -> list[tuple[str, str]]:
-        """Names with values."""
-        return [("boxes", f"{self.boxes} followed, {self.parts} refuted"), ("candidates", f"{self.candidates}")]
 
 
 class FlowpipeSearch:
@@ -113,7 +96,7 @@ class FlowpipeSearch:
 class _Session:
     def __init__(self, question: Question, figures: Followed) -> None:
         self.question, self.figures = question, figures
-        self.system, self.plan, self._single = question.system, Plan(question.target), question.semantics == "float32"
+        self.system, self._single = question.system, question.semantics == "float32"
         self.trees: list[Tree | None] = []
         self.leaving: set[str] = set()
         self._astray: list[Box] = []
@@ -123,10 +106,6 @@ class _Session:
         self._proved = 0.0
         self._given_up: list[tuple[Part, str]] = []
         """Parts that stay open, with why."""
-        self._violations = Violations(question, self.plan, figures)
-        several = len(self.system.branches) > 1 or forks(self.system)
-        self._levels = ladder(bool(self.plan.names & recorded(self.system)), several, pieces(question))
-        self._refining = Refining(self._levels, self._exists)
         self._looked = bool(self.system.smooth)
         self._over: Answer | None = None
         self._written_here = False
@@ -134,6 +113,26 @@ class _Session:
         self._patience = 0.0
         """Seconds that are left for the question together with whether runs stay in their box."""
         self._lawful = False
+
+    # what only boxes that are followed need: many questions are decided before the first one is
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What is asked about at which step."""
+        return Plan(self.question.target)
+
+    @cached_property
+    def _violations(self) -> Violations:
+        return Violations(self.question, self.plan, self.figures)
+
+    @cached_property
+    def _levels(self) -> Sequence[Fineness]:
+        several = len(self.system.branches) > 1 or forks(self.system)
+        return ladder(bool(self.plan.names & recorded(self.system)), several, pieces(self.question))
+
+    @cached_property
+    def _refining(self) -> Refining:
+        return Refining(self._levels, self._exists)
 
     def advance(self, budget: Budget) -> Answer:
         """Decide, at first within the time of a look where other procedures take the question, too."""
@@ -160,7 +159,7 @@ class _Session:
     def _by_laws(self) -> _Session | None:
         """The same where open choices of a policy are affine laws; None where that is not worth the time."""
         # the checker knows no laws, and they are of real networks
-        if self.question.certified or self._single or not lawful(self.system, self.plan.steps):
+        if self.question.certified or self._single or not lawful(self.system, self.question.target.depth):
             return None
         made = _Session(self.question, self.figures)
         made._lawful, made._levels, made._refining = True, LAWFUL, Refining(LAWFUL, made._exists)
@@ -173,7 +172,7 @@ class _Session:
     @property
     def _worth_a_look(self) -> bool:
         """Do unrolled loops take longer than a look?"""
-        return len(self.system.branches) == 1 and self.plan.steps >= _LONG
+        return len(self.system.branches) == 1 and self.question.target.depth >= _LONG
 
     def _both(self, budget: Budget, first: Budget) -> Answer:
         """Decide. What is to be certified is asked together with whether runs stay in their box.

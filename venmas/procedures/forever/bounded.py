@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from venmas.answer import Answer, Figures
 from venmas.budget import Budget
-from venmas.checker.forever.along import along_runs
+from venmas.checker.forever.along import MOST, along_runs
 from venmas.errors import FormulaError
 from venmas.logic import Bounded
+from venmas.logic.window import window
 from venmas.model.system.disturbances import ahead
 from venmas.procedure import Run
 from venmas.question import Question
@@ -48,10 +49,11 @@ class BoundedCells:
             return "it is for systems of few real variables"
         if system.quantities or any(map(ahead, system.variables)) or "here" in system.vocabulary.names:
             return "the system has quantities, noise of several steps in its states, or a name that derivations use"
-        try:
-            along_runs(system, property_.formula)
-        except FormulaError as error:
-            return str(error)
+        if window(property_) is None or property_.formula.depth > MOST:  # windows are of that form
+            try:
+                along_runs(system, property_.formula)
+            except FormulaError as error:
+                return str(error)
         return None if run.derive is not None else "nothing decides bounded questions here"
 
     def eager(self, question: Question, run: Run) -> bool:

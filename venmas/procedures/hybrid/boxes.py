@@ -192,6 +192,12 @@ def distinct(keys: Ints) -> Ints:
     return keys[np.unique(code_of(keys, floor, span), return_index=True)[1]]  # many times as fast
 
 
+def different(numbers: Ints) -> int:
+    """How many different numbers there are."""
+    ordered = np.sort(numbers)
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(ordered))
+
+
 def codable(span: Ints) -> bool:
     """Do rows of keys with these spans have numbers of 64 bits?"""
     return float(np.prod(span.astype(float))) < 2.0**62

@@ -29,6 +29,8 @@ from venmas.question import Question
 
 _LONG = 20
 """Steps from which on it is tried beside other procedures."""
+_FEW, _LATE = 2, 10.0
+"""Real variables, and seconds that it leaves to others where there are more: its cells are many then."""
 
 
 class CellMapping:
@@ -57,7 +59,9 @@ class CellMapping:
 
     def start(self, question: Question, run: Run) -> CellSession:
         """Nothing is done yet."""
-        return CellSession(question)
+        noise = noise_of(question.system)
+        reals = sum(not decl.integral and name not in noise for name, decl in question.system.variables.items())
+        return CellSession(question, _LATE if reals > _FEW else 0.0)
 
 
 def _window(question: Question) -> Window | None:
@@ -67,10 +71,10 @@ def _window(question: Question) -> Window | None:
 
 
 class CellSession:
-    """A grid at a time."""
+    """A grid at a time. wait: see `Session`."""
 
-    def __init__(self, question: Question) -> None:
-        self.question, self.figures = question, CellCounts()
+    def __init__(self, question: Question, wait: float = 0.0) -> None:
+        self.question, self.wait, self.figures = question, wait, CellCounts()
         self._cells: Cells | None = None
 
     def advance(self, budget: Budget) -> Answer | None:

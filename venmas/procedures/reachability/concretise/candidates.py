@@ -130,7 +130,8 @@ def _ends(graph: Graph, marks: list[Bools]) -> Iterator[tuple[int, int, Ints]]:
         able = (stage.formula_truth(may, none) & marks[step][rows]).any(1)
         sure = (stage.formula_truth(may & ~may_not, none) & marks[step][rows]).any(1)
         order = np.argsort(-(able.astype(int) + sure), kind="stable")[: int(able.sum())]
-        picked = order[np.unique(np.linspace(0, len(order) - 1, _ENDS).astype(int))] if len(order) else order
+        places = np.linspace(0, len(order) - 1, _ENDS).astype(int)
+        picked = order[places[np.diff(places, prepend=-1) > 0]] if len(order) else order
         for row in picked:
             one = part.take(np.array([row]))
             for point in _points(one):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.logic import AX, EX, FALSE, Formula
 from venmas.logic.stages import Stage, agenda
-from venmas.procedures.hybrid.boxes import MAX_EDGES, Boxes, Grid, Known, check_count, cuts, distinct, joined, merge
+from venmas.procedures.hybrid.boxes import MAX_EDGES, Boxes, Grid, Known, check_count, cuts, different, joined, merge
 from venmas.procedures.hybrid.frames import MAX_COORDINATE, check_size
 from venmas.procedures.hybrid.view import Space
 from venmas.procedures.reachability.graph.figures import Regions
@@ -257,7 +257,7 @@ class Graph:
             for at in range(images.low.shape[1]):
                 low, high = images.low[:, at], images.high[:, at]
                 span = int(high.max() - low.min()) if len(images) else 0
-                points = bool((low == high).all()) and len(distinct(low[:, None])) <= DISTINCT
+                points = bool((low == high).all()) and different(low) <= DISTINCT
                 side = int(self._side[at])
                 share = int(side / parts[at])
                 cells.append(_power(share) if side else 1 if points else _power(span // DISTINCT))
