@@ -202,3 +202,15 @@ def test_networks_of_huge_values_are_refused() -> None:
     for weight in (1e10, 1e20):
         with pytest.raises(OutsideError, match="too large"):
             steep(weight)
+
+
+def test_ends_of_a_moved_form_are_those_of_the_sum() -> None:
+    rng = Random(37)
+    for _ in range(500):
+        bits = rng.choice((1, 8, 40))
+        ring = Forms(bits, 3)
+        known = rng.choice((None, (-rng.randint(0, 300), rng.randint(0, 300))))
+        form = Form(rng.randint(-99, 99), tuple(rng.randint(-99, 99) for _ in range(3)), rng.randint(0, 9), known)
+        constant, sign = Fraction(rng.randint(-50, 50), rng.randint(1, 9)), rng.choice((1, -1))
+        whole = ring.add(ring.constant(constant), ring.scale(form, Fraction(sign)))
+        assert ring.ends(form, sign, constant) == whole.range
