@@ -118,7 +118,7 @@ class _Session:
 
     @cached_property
     def plan(self) -> Plan:
-        """What is asked about at which step."""
+        """The atoms that are asked about, step by step."""
         return Plan(self.question.target)
 
     @cached_property

@@ -193,7 +193,7 @@ def distinct(keys: Ints) -> Ints:
 
 
 def different(numbers: Ints) -> int:
-    """How many different numbers there are."""
+    """Number of different ones."""
     ordered = np.sort(numbers)
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(ordered))
 
