@@ -95,7 +95,7 @@ class Following:
             self.boxes += 1
             if self.boxes > self.grid.boxes:
                 raise OpenError(f"more than {self.grid.boxes} boxes")
-            self._ends += self._followed(self._start(self._number, before), steps, finer(self._rows, after))
+            self._ends += self._followed(self._start(self._number, before), steps, finer(self._rows, after), tick)
             self._number += 1
         begun, self.step = self.step, self.step + steps
         if self.step == self.last or not self._ends:
@@ -159,17 +159,23 @@ class Following:
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def _followed(self, start: States, steps: int, rows: Rows) -> list[tuple[list[int], list[int]]]:
+    def _followed(
+        self, start: States, steps: int, rows: Rows, tick: Callable[[], None]
+    ) -> list[tuple[list[int], list[int]]]:
         """Boxes around what follows a set."""
         sets = [start]
         for step in range(self.step + 1, self.step + steps + 1):
-            taken = ((s, b) for s in sets for b in self.system.branches if s.truth(b.guard) is not False)
-            after = [made for states, branch in taken for made in states.after(branch)]
-            if len(after) > _SETS:
-                raise OpenError(f"one set becomes more than {_SETS}")
-            for made in after:
-                self._look(made, step)
-            sets = [self._drawn(made) for made in after]
+            after = list[States]()
+            for states, branch in product(sets, self.system.branches):
+                if states.truth(branch.guard) is False:
+                    continue
+                tick()
+                for made in states.after(branch):
+                    self._look(made, step)
+                    after.append(self._drawn(made))
+                if len(after) > _SETS:
+                    raise OpenError(f"one set becomes more than {_SETS}")
+            sets = after
         return [self._box(made, rows) for made in sets]
 
     def _box(self, states: States, rows: Rows) -> tuple[list[int], list[int]]:
@@ -203,6 +209,9 @@ class Followed(Checked):
     """Result of the check of a cover. boxes: that were followed."""
 
     boxes: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.lines} lines, {self.boxes} boxes followed"
 
 
 def proved(about: About, lines: Lines) -> Followed:
