@@ -11,11 +11,13 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.checker.test_covers_check import FINE, check
 from venmas import System
 from venmas.checker.covers.grid import Finer, Grid
+from venmas.checker.covers.paving import CrowdedError, paved
 from venmas.checker.file import KINDS
 from venmas.checker.format.about import About
 from venmas.checker.format.header import Claim
@@ -199,6 +201,14 @@ def test_sets_that_branches_multiply_are_refused() -> None:
     with pytest.raises(CheckError, match="one set becomes more than 4096"):
         check(system, "AG[0,16] x <= 9", line(16))
     check(system, "AG x <= 9", line(3), "always")
+
+
+def test_boxes_of_many_coordinates_are_not_cut_into_too_many_parts() -> None:
+    """They took 5 GB."""
+    low = np.zeros((200, 16), dtype=np.int64)
+    with pytest.raises(CrowdedError):
+        paved(low, low + 9)
+    assert len(paved(low[:, :6], low[:, :6] + 9)) == 64
 
 
 @pytest.mark.parametrize("first", [1, 2])

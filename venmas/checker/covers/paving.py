@@ -13,8 +13,8 @@ Bools = NDArray[np.bool_]
 
 SIDE = 8
 """Units along the side of a cell: a box is rounded outward to one of them."""
-_CUT, _MOST = 4_000_000, 1_000_000
-"""Parts that boxes are cut into at once, and boxes of a paving."""
+_CUT, _MOST = 12_000_000, 1_000_000
+"""Coordinates of all parts that boxes are cut into at once, and boxes of a paving."""
 _ROOM = 2.0**62
 
 
@@ -59,7 +59,7 @@ def paved(low: Ints, high: Ints) -> Paving:
         return Paving(low, low, high)
     first, last = low // SIDE, np.maximum((high - 1) // SIDE, low // SIDE)
     sizes = last - first + 1
-    if sizes.astype(float).prod(1).sum() > _CUT:
+    if sizes.astype(float).prod(1).sum() * low.shape[1] > _CUT:
         raise CrowdedError
     made: list[tuple[Ints, Ints, Ints]] = []
     kinds, which = np.unique(sizes, axis=0, return_inverse=True)
