@@ -253,6 +253,27 @@ def covers(rng: Random, size: int) -> list[Line]:
     return [header(inside=True), _FRAME, slivers, wide]
 
 
+def grids(rng: Random, size: int) -> list[Line]:
+    """Covers of many boxes, each of which takes long, on grids of any numbers; what they claim is so at no state."""
+    digits = rng.choice((1, 30, 3000, 24_000))
+    rows = [[number(rng, digits) for _ in range(2)] for _ in range(2)]
+    rows = rng.choice((rows, rows[:1] * 2, [["#1" + "0" * 80_000, "0"], ["0", "1"]], [["9999", "0"], ["0", "9999"]]))
+    line: Line = {
+        "rule": "grid",
+        "rows": rows,
+        "finer": [[rng.randrange(99), [rng.randrange(65)] * 2] for _ in range(rng.choice((0, 99 * size)))],
+        "stride": rng.choice((1, 16)),
+        "boxes": min(10 * size, 1 << 20),
+        **rng.choice((_FINEST, _PLAIN)),
+    }
+    about = (DOUBLE[0], DOUBLE[1], "AX^60 (x[1] <= -100)")
+    return [header(about, proof="covers"), line, {"rule": "end", "lines": 2}]
+
+
+_FINEST: Line = {"bits": 256, "order": 20, "substeps": 256, "slices": 1024, "symbols": 4096}
+_PLAIN: Line = {"bits": 60, "order": 4, "substeps": 1, "slices": 1, "symbols": 20}
+
+
 def cases(rng: Random, size: int) -> list[Line]:
     """Outcomes of choices, each of which makes the networks be computed again."""
     return proof(EXPAND, *({"rule": "case", "choice": rng.randrange(3)} for _ in range(size // 30)))
@@ -386,7 +407,7 @@ KINDS: dict[str, Callable[[Random, int], list[Line]]] = {
     for made in (
         splits, long_splits, huge_numbers, box_ends, same_hashes, one_direction, same_line, weights, conjunction, facts,
         deep, far, equivalences, same_hash_formula, frames, lemmas, cells, table_kinds, covers, cases, expansions,
-        words, real_words, long_predicates, trees, split_trees, phases, parameters,
+        words, real_words, long_predicates, trees, split_trees, phases, parameters, grids,
     )
 }  # fmt: skip
 

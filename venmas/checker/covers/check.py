@@ -1,16 +1,16 @@
 """Certificates of AG p, for ever or in a window of steps, by covers: sets that contain all states, step by step.
 
 A certificate has one line, `Grid`. The check follows all states itself: sets begin as parts of the boxes around the
-initial sets, ``R`` cells wide. Each of them is enclosed by affine forms for `stride` steps (`flowpipes.state`), the
-noise of each step a symbol of its own. What comes of them is put into boxes ``low <= M x <= high`` of integers, M the
+initial sets, about as wide as cells. Each is enclosed by affine forms for `stride` steps (`flowpipes.state`), the noise
+of each step a symbol of its own. What comes of them is put into boxes ``low <= M x <= high`` of integers, M the
 rows of the grid. These are cut along the cells of a grid, and one box around all that is in a cell goes on (`paving`).
 
 No state at a step of the window is one that breaks p, nor, if so claimed, any outside of its declared range: both are
-looked at in every set of forms. From the step on after which all of the window is for ever, boxes are joined with what
-was there before: what is in a box that was followed already, as it is, needs not be followed again. For all that comes
-within `stride` steps of such a box was looked at then, and is in boxes which themselves were followed, or will be.
-Where none is left, no run ever leaves these boxes. Units of coordinates may be halved on the way, as sets shrink; then
-nothing of what was before counts.
+looked at in every set of forms. From the last step before the window on, boxes are joined with what was there before:
+what is in a box that was followed already, as it is, needs not be followed again. For all that comes within `stride`
+steps of such a box was looked at then, with no fewer steps of the window left, and is in boxes which themselves were
+followed, or will be. Where none is left to follow, all states of the window were looked at. Units of coordinates may be
+halved on the way, as sets shrink; then nothing of what was before counts.
 
 Cell-to-cell mapping (Hsu, 1980) with subpavings (Kieffer, Jaulin, Walter, 2002).
 """
@@ -95,7 +95,7 @@ class Following:
             self.boxes += 1
             if self.boxes > self.grid.boxes:
                 raise OpenError(f"more than {self.grid.boxes} boxes")
-            self._ends += self._followed(self._start(self._number, before), steps, finer(self._rows, after))
+            self._ends += self._followed(self._start(self._number, before), steps, finer(self._rows, after), tick)
             self._number += 1
         begun, self.step = self.step, self.step + steps
         if self.step == self.last or not self._ends:
@@ -121,9 +121,9 @@ class Following:
     def _start(self, number: int, halved: tuple[int, ...]) -> States:
         """The set of a number in the layer."""
         layer, bits = self._layer, self.grid.bits
-        forms: dict[str, Form] = {}
+        ring, forms = Forms(bits, 0), dict[str, Form]()
         if isinstance(layer, Paving):
-            ring, axes = Forms(bits, 0), []
+            axes = []
             for low, high, h in zip(layer.low[number].tolist(), layer.high[number].tolist(), halved, strict=True):
                 wide = Form(low + high << bits - 1, (), high - low << bits - 1)
                 axes.append(ring.fresh(ring.scale(wide, Fraction(1, 1 << h))))
@@ -132,14 +132,11 @@ class Following:
                 for factor, axis in zip(column, axes, strict=True):
                     total = ring.add(total, ring.scale(axis, factor)) if factor else total
                 forms[name] = ring.fresh(total)
-            count = ring.symbols
         else:
-            ring = Forms(bits, 0)
             for name, (first, last) in zip(self.axes.names, layer[number], strict=True):
                 forms[name] = ring.fresh(self._between(first, last))
-            count = ring.symbols
         forms |= {name: ring.constant(value) for name, value in self.axes.fixed.items()}
-        made = self._drawn(States(self.system, forms, count, bits, self._fine, single=self._single))
+        made = self._drawn(States(self.system, forms, ring.symbols, bits, self._fine, single=self._single))
         if not self.step:
             self._look(made, 0)
         return made
@@ -159,17 +156,23 @@ class Following:
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def _followed(self, start: States, steps: int, rows: Rows) -> list[tuple[list[int], list[int]]]:
+    def _followed(
+        self, start: States, steps: int, rows: Rows, tick: Callable[[], None]
+    ) -> list[tuple[list[int], list[int]]]:
         """Boxes around what follows a set."""
         sets = [start]
         for step in range(self.step + 1, self.step + steps + 1):
-            taken = ((s, b) for s in sets for b in self.system.branches if s.truth(b.guard) is not False)
-            after = [made for states, branch in taken for made in states.after(branch)]
-            if len(after) > _SETS:
-                raise OpenError(f"one set becomes more than {_SETS}")
-            for made in after:
-                self._look(made, step)
-            sets = [self._drawn(made) for made in after]
+            after = list[States]()
+            for states, branch in product(sets, self.system.branches):
+                if states.truth(branch.guard) is False:
+                    continue
+                tick()
+                for made in states.after(branch):
+                    self._look(made, step)
+                    after.append(self._drawn(made))
+                if len(after) > _SETS:
+                    raise OpenError(f"one set becomes more than {_SETS}")
+            sets = after
         return [self._box(made, rows) for made in sets]
 
     def _box(self, states: States, rows: Rows) -> tuple[list[int], list[int]]:
@@ -203,6 +206,9 @@ class Followed(Checked):
     """Result of the check of a cover. boxes: that were followed."""
 
     boxes: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.lines} lines, {self.boxes} boxes followed"
 
 
 def proved(about: About, lines: Lines) -> Followed:

@@ -77,7 +77,8 @@ class Axes:
             counts = []
             for i, name in enumerate(self.names):
                 low, high = box[name]
-                counts.append(max(1, ceil(max(abs(row[i]) for row in rows) * (high - low) / SIDE)))
+                wide = ceil(max(abs(row[i]) for row in rows) * (high - low) / SIDE)
+                counts.append(min(max(1, wide), _PARTS))
             while prod(counts) > max(1, _PARTS // len(self.starts)):
                 counts[counts.index(max(counts))] //= 2
             cuts.append([cut(*box[name], count) for name, count in zip(self.names, counts, strict=True)])

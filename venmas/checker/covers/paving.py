@@ -13,8 +13,8 @@ Bools = NDArray[np.bool_]
 
 SIDE = 8
 """Units along the side of a cell: a box is rounded outward to one of them."""
-_CUT, _MOST = 4_000_000, 1_000_000
-"""Parts that boxes are cut into at once, and boxes of a paving."""
+_CUT, _MOST = 12_000_000, 1_000_000
+"""Coordinates of all parts that boxes are cut into at once, and boxes of a paving."""
 _ROOM = 2.0**62
 
 
@@ -55,7 +55,7 @@ def paved(low: Ints, high: Ints) -> Paving:
         return Paving(low, low, high)
     ends = [(np.ascontiguousarray(a), np.ascontiguousarray(b)) for a, b in zip(low.T, high.T, strict=True)]
     sizes = [np.maximum((b - 1) // SIDE, a // SIDE) - a // SIDE + 1 for a, b in ends]
-    if np.prod(np.array(sizes, dtype=float), axis=0).sum() > _CUT:
+    if np.prod(np.array(sizes, dtype=float), axis=0).sum() * len(sizes) > _CUT:
         raise CrowdedError
     count = np.prod(sizes, axis=0)
     box = np.repeat(np.arange(len(low)), count)
