@@ -21,6 +21,7 @@ from venmas.checker.format.header import Claim
 from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.format.rule import End
+from venmas.engine.modes import MODES, Mode, Turn
 from venmas.model import where
 
 FINE = {"bits": 60, "order": 4, "substeps": 1, "slices": 1, "symbols": 20}
@@ -173,3 +174,17 @@ def test_what_the_search_covers_is_written_and_accepted(tmp_path_factory: Any, s
     assert report.verdict.value != "violated"
     if path.exists():
         assert check_certificate(path, system).lines
+
+
+def test_a_proof_that_is_not_written_in_time_is_one_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(MODES, "alone", Mode("alone", "covers", ((Turn("covers"),),), kinds=("always",)))
+    path = tmp_path / "c.gz"
+    report = verify(turning(), "AG x <= 1.1", timeout=10, workers=1, certificate=path, mode="alone")
+    assert report.satisfied and path.exists() and check_certificate(path, turning()).lines == 2
+    path.unlink()
+    monkeypatch.setattr("venmas.procedures.covers.proof._WRITING", 1e-9)
+    report = verify(turning(), "AG x <= 1.1", timeout=10, workers=1, certificate=path, mode="alone")
+    assert report.satisfied and report.decided_by == "covers" and not path.exists()
+    assert any("not certified" in note for note in report.notes)

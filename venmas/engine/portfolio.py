@@ -60,6 +60,8 @@ class Portfolio:
         """The sessions about the property."""
         self.told: list[str] = []
         """What is worth a note where no verdict is found."""
+        self._unwritten: tuple[str, Proved] | None = None
+        """The procedure that proved the property, and its answer, where its proof was not written down in time."""
 
     # -- the property and its side conditions --------------------------------------------------------------------------
 
@@ -70,6 +72,11 @@ class Portfolio:
         `ModelError` where a run leaves the declared box (design S1).
         """
         answer = self._in_time(question)
+        if isinstance(answer, Unknown) and self._unwritten is not None and isinstance(question, Question):
+            self.decided, proved = self._unwritten
+            self.tried[self.decided].why = ""
+            self.notes += self._deadlocks(question, proved)
+            return proved
         if isinstance(answer, Unknown) and answer.reason is Reason.TIME:
             return self._late(question) or answer
         return answer
@@ -289,6 +296,8 @@ class Portfolio:
             self.told = [note]
             answer = Unknown(Reason.TOLERANCE, note)
         if isinstance(answer, Unknown):
+            if answer.unwritten is not None:
+                self._unwritten = name, answer.unwritten
             entry.why = answer.message
             log.info("%s: %s", name, answer.message)
         elif answer is not None:

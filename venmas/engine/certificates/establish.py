@@ -110,14 +110,12 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
         notes.append("not certified: certificates are about initial sets that are unions of at most 1000 polytopes")
         owed = ""
     if owed and (question.system.smooth or question.chosen):  # a search in rationals chooses no noise
-        told = (
-            [] if isinstance(answer, Unknown) else ["not certified: the procedure that decided writes no certificate"]
-        )
+        told = [] if isinstance(answer, Unknown) else ["not certified: the procedure that decided wrote no certificate"]
         return Established(answer, None, notes or told)
     if not owed:
         return Established(answer, None, notes)
     if not isinstance(question.asked, Bounded):  # the search in rationals unrolls
-        told = ["not certified: the procedure that decided writes no certificate of this property"]
+        told = ["not certified: the procedure that decided wrote no certificate of this property"]
         return Established(answer, None, notes + (told if isinstance(answer, Proved) else []))
     try:
         patience = None if owed == "must" or proofs.certificate is not None else max(PATIENCE, 3 * budget.spent)

@@ -17,7 +17,7 @@ from venmas.errors import Reason
 from venmas.question import Question
 
 _KIND = "covers"
-_PATIENCE, _WRITING = 60.0, 2 / 3
+_PATIENCE, _WRITING = 60.0, 1 / 2
 """Part of the time that is left for the check; seconds where there is no limit."""
 
 
@@ -32,5 +32,5 @@ def written(answer: Proved, question: Question, grid: Grid, budget: Budget) -> P
     except CheckError:
         return None
     if checked is None:
-        return Unknown(Reason.OPEN, "it was not able to write its proof down in its part of the time")
+        return Unknown(Reason.OPEN, "its proof was not written down in its part of the time", unwritten=answer)
     return replace(answer, proof=Written(_KIND, (grid,)))
