@@ -21,7 +21,7 @@ refuses what is neither ReLU nor the identity, until it is taught.
    venmas/bounds/compiled/crown_layers_kernel.py, venmas/bounds/compiled/crown_slopes_kernel.py,
    venmas/bounds/compiled/zonotope_kernel.py, venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays:
    venmas/bounds/compiled/cutting.py.
-6. MILP programs: venmas/procedures/milp/encoding/states/network.py.
+6. MILP programs: venmas/procedures/milp/encoding/states/network.py; integers: venmas/model/expressions/domain.py.
 7. Explicit search: venmas/procedures/explicit/states/undecided.py; polytopes: venmas/procedures/polytopes/step.py.
 8. Unrolled loops as programs: venmas/model/transform/lowering.py, venmas/model/transform/program_writer.py; gradients
    through them: venmas/procedures/branch_and_bound/gradient.py, of attacks: venmas/engine/query/slopes.py.
