@@ -21,6 +21,7 @@ from venmas.errors import Reason
 from venmas.logic import Not, parse, parse_property
 from venmas.logic.printing import to_text
 from venmas.model import where
+from venmas.procedures.covers.procedure import CoverSearch
 from venmas.procedures.forever.cells.grid import Cell, Grid, Side, marks
 from venmas.procedures.forever.cells.sides import dual
 from venmas.procedures.forever.claims.asking import Asking
@@ -33,6 +34,7 @@ HALF = Fraction(1, 2)
 def cells_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_satisfied", "_violated", "_lasso"):
         monkeypatch.setattr(ForeverSession, name, lambda *_: Unknown(Reason.OPEN, ""))
+    monkeypatch.setattr(CoverSearch, "accepts", lambda *_: "it is left out")
 
 
 def test_sides_have_each_value_once() -> None:
