@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from venmas.checker.format.header import Claim
 from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.format.rule import End
-from venmas.engine.modes import MODES, Mode, Turn
+from venmas.engine.modes import MODES, Mode, Turn, modes
 from venmas.model import where
 
 FINE = {"bits": 60, "order": 4, "substeps": 1, "slices": 1, "symbols": 20}
@@ -176,10 +177,26 @@ def test_what_the_search_covers_is_written_and_accepted(tmp_path_factory: Any, s
         assert check_certificate(path, system).lines
 
 
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A mode that has no other procedure."""
+    monkeypatch.setitem(MODES, "alone", Mode("alone", "covers", ((Turn("covers"),),), kinds=("always",)))
+    modes.cache_clear()
+    yield
+    modes.cache_clear()
+
+
+@pytest.mark.usefixtures("alone")
+def test_others_come_after_a_while_where_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("venmas.procedures.covers.procedure._PATIENCE", 0.3)
+    report = verify(turning(), "AG y <= 0.726", mode="alone", workers=1)
+    assert report.reason == "open" and "in a while" in report.message
+
+
+@pytest.mark.usefixtures("alone")
 def test_a_proof_that_is_not_written_in_time_is_one_all_the_same(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(MODES, "alone", Mode("alone", "covers", ((Turn("covers"),),), kinds=("always",)))
     path = tmp_path / "c.gz"
     report = verify(turning(), "AG x <= 1.1", timeout=10, workers=1, certificate=path, mode="alone")
     assert report.satisfied and path.exists() and check_certificate(path, turning()).lines == 2

@@ -44,6 +44,8 @@ _MOST = 6
 """Coordinates, at most."""
 _KEPT = 2
 """Frames with each number of steps at a time that are tried on the second grid, later one; covers that go on."""
+_PATIENCE = 10.0
+"""Seconds where there is no limit."""
 _FIRST = 0.5
 """Seconds for a cover on the first grid; on each finer one, twice as many."""
 
@@ -128,7 +130,12 @@ class CoverSession:
         """Those of the round, and the number of the one at hand."""
 
     def advance(self, budget: Budget) -> Answer:
-        """Cover what is reached on finer and finer grids."""
+        """Cover what is reached on finer and finer grids; others come after a while where there is no limit."""
+        if budget.left is not None:
+            return self._covered(budget)
+        return budget.spend(_PATIENCE, self._covered) or Unknown(Reason.OPEN, "no grid decided it in a while")
+
+    def _covered(self, budget: Budget) -> Answer:
         if self._task is None:
             with limited(budget.whole):  # not gone on with later
                 why = self._begin()
