@@ -17,7 +17,7 @@ Cell-to-cell mapping (Hsu, 1980) with subpavings (Kieffer, Jaulin, Walter, 2002)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
@@ -26,7 +26,7 @@ import numpy as np
 
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
 from venmas.checker.covers.paving import CrowdedError, Paving, paved
-from venmas.checker.flowpipes.forms import Form, Forms, between
+from venmas.checker.flowpipes.forms import Form, Forms, enclosing
 from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.target import Target
 from venmas.checker.flowpipes.univariate import OutsideError
@@ -72,14 +72,13 @@ class Following:
         self._rows, self._columns = rows, columns
         self.step = self.boxes = 0
         self._known: Paving | None = None
+        """What was reached before, on the grid at hand, if what follows it is to have the same property."""
         self._layer: Paving | list[tuple[tuple[Fraction, Fraction], ...]] = [
             box for cuts in self.axes.parts(rows) for box in product(*map(pairwise, cuts))
         ]
-        self._number = 0
-        self._ends: list[tuple[list[int], list[int]]] = []
 
     def run(self, tick: Callable[[], None]) -> None:
-        """Follow all sets to the end; it goes on where a tick raised. Raises `OpenError`, also for too many sets."""
+        """Follow all sets to the end. Raises `OpenError`, also for too many sets."""
         try:
             while not self._advanced(tick):
                 pass
@@ -90,24 +89,23 @@ class Following:
         """Follow all sets of a layer; are they the last?"""
         steps = self.grid.stride if self.last is None else min(self.grid.stride, self.last - self.step)
         before, after = self._halved(self.step), self._halved(self.step + steps)
-        while self._number < len(self._layer):
+        rows, ends = finer(self._rows, after), list[tuple[list[int], list[int]]]()
+        for number in range(len(self._layer)):
             tick()
             self.boxes += 1
             if self.boxes > self.grid.boxes:
                 raise OpenError(f"more than {self.grid.boxes} boxes")
-            self._ends += self._followed(self._start(self._number, before), steps, finer(self._rows, after), tick)
-            self._number += 1
+            ends += self._followed(self._start(number, before), steps, rows, tick)
         begun, self.step = self.step, self.step + steps
-        if self.step == self.last or not self._ends:
+        if self.step == self.last or not ends:
             return True
-        low, high = np.array(self._ends, dtype=np.int64).transpose(1, 0, 2)
+        low, high = np.array(ends, dtype=np.int64).transpose(1, 0, 2)
         made = paved(low, high)
         if self._known is None or begun + 1 < self.first or after != before:
-            self._known = fresh = made
+            self._known = self._layer = made
         else:
-            self._known, fresh = self._known.joined(made)
-        self._layer, self._number, self._ends = fresh, 0, []
-        return not len(fresh)
+            self._known, self._layer = self._known.joined(made)
+        return not len(self._layer)
 
     def _halved(self, step: int) -> tuple[int, ...]:
         """Halvings of units by then."""
@@ -128,30 +126,24 @@ class Following:
                 wide = Form(low + high << bits - 1, (), high - low << bits - 1)
                 axes.append(ring.fresh(ring.scale(wide, Fraction(1, 1 << h))))
             for name, column in zip(self.axes.names, self._columns, strict=True):
-                total = ring.constant(Fraction(0))
-                for factor, axis in zip(column, axes, strict=True):
-                    total = ring.add(total, ring.scale(axis, factor)) if factor else total
-                forms[name] = ring.fresh(total)
+                forms[name] = ring.fresh(_combined(ring, column, axes))
         else:
             for name, (first, last) in zip(self.axes.names, layer[number], strict=True):
-                forms[name] = ring.fresh(self._between(first, last))
+                forms[name] = ring.fresh(enclosing(first, last, bits))
         forms |= {name: ring.constant(value) for name, value in self.axes.fixed.items()}
         made = self._drawn(States(self.system, forms, ring.symbols, bits, self._fine, single=self._single))
         if not self.step:
             self._look(made, 0)
         return made
 
-    def _between(self, low: Fraction, high: Fraction) -> Form:
-        bits = self.grid.bits
-        return between((low.numerator << bits) // low.denominator, -((-high.numerator << bits) // high.denominator))
-
     def _drawn(self, states: States) -> States:
         """A set with the noise of a step."""
         if not self.axes.noise:
             return states
         forms: dict[str, Form] = {n: f for n, f in states.forms.items() if n not in self.axes.noise}
-        ring = Forms(self.grid.bits, states.symbols)
-        forms |= {name: ring.fresh(self._between(*ends)) for name, ends in self.axes.noise.items()}
+        bits = self.grid.bits
+        ring = Forms(bits, states.symbols)
+        forms |= {name: ring.fresh(enclosing(*ends, bits)) for name, ends in self.axes.noise.items()}
         return states.having({name: forms[name] for name in self.system.variables}, ring.symbols)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
@@ -179,11 +171,9 @@ class Following:
         """The least box of integer coordinates around a set."""
         ring, bits = Forms(self.grid.bits, states.symbols), self.grid.bits
         lows, highs = [], []
+        forms = [states.forms[name] for name in self.axes.names]
         for row in rows:
-            total = ring.constant(Fraction(0))
-            for factor, name in zip(row, self.axes.names, strict=True):
-                total = ring.add(total, ring.scale(states.forms[name], factor)) if factor else total
-            low, high = total.range
+            low, high = _combined(ring, row, forms).range
             lows.append(low >> bits)
             highs.append(-(-high >> bits))
         if max(-min(lows), max(highs)) >= _LARGEST:
@@ -199,6 +189,14 @@ class Following:
             decl, unit = self.system.variables[name], 1 << self.grid.bits
             if not (decl.lower * unit <= low and high <= decl.upper * unit):
                 raise OpenError(f"{name} may leave its range after {step} steps")
+
+
+def _combined(ring: Forms, factors: Sequence[Fraction], forms: Sequence[Form]) -> Form:
+    """The sum of multiples of forms."""
+    total = ring.constant(Fraction(0))
+    for factor, form in zip(factors, forms, strict=True):
+        total = ring.add(total, ring.scale(form, factor)) if factor else total
+    return total
 
 
 @dataclass

@@ -61,6 +61,11 @@ def between(low: int, high: int) -> Form:
     return Form(middle, (), high - middle, (low, high))
 
 
+def enclosing(low: Fraction, high: Fraction, bits: int) -> Form:
+    """All rationals from low to high, in units of 2^-bits."""
+    return between(floor_ratio(low, bits), -floor_ratio(-high, bits))
+
+
 def not_negative(forms: Mapping[str, Form], guard: Form) -> dict[str, Form]:
     """The forms where another one over the same symbols is not negative.
 
@@ -211,4 +216,4 @@ class Forms:
         return replace(found, known=(max(a, c), max(b, d)))
 
 
-__all__ = ["Form", "Forms", "OutsideError", "between", "floor_ratio", "not_negative"]
+__all__ = ["Form", "Forms", "OutsideError", "between", "enclosing", "floor_ratio", "not_negative"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from venmas.checker.exact.initial import Box
-from venmas.checker.flowpipes.forms import Form, between
+from venmas.checker.flowpipes.forms import Form, enclosing
 from venmas.checker.flowpipes.join import spread
 from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.univariate import OutsideError
@@ -116,8 +116,7 @@ def states_of(system: System, box: Box, bits: int, fine: Fineness, single: bool 
     forms: dict[str, Form] = {}
     count = 0
     for name, (low, high) in zip(system.variables, box, strict=True):
-        ends = (low.numerator << bits) // low.denominator, -((-high.numerator << bits) // high.denominator)
-        whole = between(*ends)
+        whole = enclosing(low, high, bits)
         if whole.e and not ahead(name):
             whole = Form(whole.c, (*(0,) * count, whole.e), 0, whole.known)
             count += 1
