@@ -47,7 +47,7 @@ def turning() -> System:
 
 def grid(**changes: Any) -> dict[str, Any]:
     """A line about it."""
-    one = Grid((("60", "0"), ("0", "60")), (), 1, 5000, **FINE)
+    one = Grid((("60", "0"), ("0", "60")), (), (), 1, 5000, **FINE)
     return one.to_json() | changes
 
 
@@ -69,6 +69,12 @@ def test_a_turn_is_covered_for_ever() -> None:
         ({"rows": [["1", "0"], ["0", "1"]]}, "AG x <= 1.1", "may break it"),
         ({"boxes": 20}, "AG x <= 1.1", "more than 20 boxes"),
         ({"finer": [[3, [1]]]}, "AG x <= 1.1", "expected 2 independent"),
+        ({"cuts": [[1, [[0, 1]]]]}, "AG x <= 1.1", "a level up to 16 and 2 numbers from step 1 on"),
+        ({"cuts": [[0, [[0, 0, 1]]]]}, "AG x <= 1.1", "a level up to 16 and 3 numbers from step 0 on"),
+        ({"cuts": [[1, [[17, 0, 1]]]]}, "AG x <= 1.1", "expected cells of a level"),
+        ({"cuts": [[1, [[-1, 0, 1]]]]}, "AG x <= 1.1", "expected cells of a level"),
+        ({"cuts": [[1, [[0, 0, 1 << 46]]]]}, "AG x <= 1.1", "a whole number from"),
+        ({"cuts": [[-1, [[0, 0, 1]]]]}, "AG x <= 1.1", "a whole number from"),
         ({"stride": 0}, "AG x <= 1.1", "from 1 to 16"),
         ({"rows": [["1e9", "0"], ["0", "60"]]}, "AG x <= 1.1", "a rational"),
         ({"rows": [["#ffffffffffffffff", "0"], ["0", "60"]]}, "AG x <= 1.1", "too wide"),
@@ -119,7 +125,7 @@ def test_sets_are_looked_at_before_the_window_only_where_ranges_are_claimed() ->
     x = system.real("x", -9, 9)
     system.branch("go", {x: x / 2})
     system.initial(x >= 7, x <= 8)
-    line = Grid((("50",),), (), 1, 500, **FINE)
+    line = Grid((("50",),), (), (), 1, 500, **FINE)
     check(system, "AX^3 AG[0,9] x <= 1.1", line, inside=True)
     with pytest.raises(CheckError, match="after 2 steps"):
         check(system, "AX^2 AG[0,9] x <= 1.1", line)
@@ -152,7 +158,7 @@ def test_no_grid_shows_what_runs_refute(
     skew = rng.normal(size=(n, n)) * 0.4 + np.eye(n)
     scale = 8 * along / spread
     rows = tuple(tuple(str(Fraction(float(c)).limit_denominator(1000)) for c in row * scale) for row in skew)
-    line = Grid(rows, (Finer(3, (halved,) * n),), stride, 400, **FINE)
+    line = Grid(rows, (Finer(3, (halved,) * n),), (), stride, 400, **FINE)
     text = f"AG x0 <= {limit}" if forever else f"AX^{begin} AG[0,{12 - begin}] x0 <= {limit}"
     if not begin and not forever:
         text = f"AG[0,12] x0 <= {limit}"

@@ -16,7 +16,7 @@ import pytest
 
 from tests.checker.test_covers_check import FINE, check
 from venmas import System
-from venmas.checker.covers.grid import Finer, Grid
+from venmas.checker.covers.grid import Cut, Finer, Grid
 from venmas.checker.covers.paving import CrowdedError, paved
 from venmas.checker.file import KINDS
 from venmas.checker.format.about import About
@@ -50,8 +50,17 @@ def states_of(states: list[Fraction], back: int, steps: int) -> list[Fraction]:
     ]
 
 
-def line(stride: int = 1, *finer: Finer) -> Grid:
-    return Grid(((str(1 / UNIT),),), finer, stride, 500, **FINE)
+def line(stride: int = 1, *finer: Finer, cuts: tuple[Cut, ...] = ()) -> Grid:
+    return Grid(((str(1 / UNIT),),), finer, cuts, stride, 500, **FINE)
+
+
+CUTS = (
+    Cut(0, ((0, 0, 0), (1, 0, 1))),
+    Cut(1, tuple((0, k) for k in range(0, 90, 2))),
+    Cut(3, tuple((level, k) for level in (0, 1, 3) for k in range(0, 200, 3))),
+    Cut(5, ((0, 0), (1, 0), (1, 1), (2, 0), (3, 0), (0, 24))),
+)
+"""Cells that are cut, here and there, also such as are in none that is."""
 
 
 def accepted(system: System, text: str, grid: Grid, kind: str = "bounded") -> bool:
@@ -72,25 +81,27 @@ NEAR = [9 + UNIT, *(k * UNIT for k in range(4)), Fraction(3), Fraction(4)]
 
 @pytest.mark.parametrize("finer", [(), (Finer(4, (1,)), Finer(6, (3,))), (Finer(0, (2,)), Finer(5, (0,)))])
 @pytest.mark.parametrize("stride", [1, 2, 3, 5])
-def test_each_step_of_each_window_is_looked_at(stride: int, finer: tuple[Finer, ...]) -> None:
+@pytest.mark.parametrize("cuts", [(), CUTS])
+def test_each_step_of_each_window_is_looked_at(stride: int, finer: tuple[Finer, ...], cuts: tuple[Cut, ...]) -> None:
     """Two states, and then four in turn: a window has one of them or not."""
-    system, run = loop(FAR, 2), states_of(FAR, 2, 14)
+    system, run, grid = loop(FAR, 2), states_of(FAR, 2, 14), line(stride, *finer, cuts=cuts)
     for first, length, at in product((0, 1, 2, 4, 5, 7), (0, 1, 2, 5), (7, 1, 3)):
         text = f"AX^{first} AG[0,{length}] x != {at}" if first else f"AG[0,{length}] x != {at}"
-        assert accepted(system, text, line(stride, *finer)) is (at not in run[first : first + length + 1]), text
+        assert accepted(system, text, grid) is (at not in run[first : first + length + 1]), text
 
 
 @pytest.mark.parametrize(
     "finer", [(), (Finer(3, (2,)),), (Finer(4, (1,)), Finer(2, (3,))), (Finer(0, (2,)), Finer(5, (0,)))]
 )
 @pytest.mark.parametrize("stride", [1, 2, 4])
-def test_cells_that_grow_are_followed_again(stride: int, finer: tuple[Finer, ...]) -> None:
-    system = loop(NEAR, 1)
+@pytest.mark.parametrize("cuts", [(), CUTS])
+def test_cells_that_grow_are_followed_again(stride: int, finer: tuple[Finer, ...], cuts: tuple[Cut, ...]) -> None:
+    system, grid = loop(NEAR, 1), line(stride, *finer, cuts=cuts)
     for at in (3, 4):
-        assert not accepted(system, f"AG x != {at}", line(stride, *finer), "always")
-        assert not accepted(system, f"AX^2 AG[0,9] x != {at}", line(stride, *finer))
-    assert accepted(system, "AG (x <= 4 | x >= 9) ", line(stride, *finer), "always")
-    assert not accepted(system, "AX^3 AG[0,99] (x < 3 & x > 0)", line(stride, *finer))
+        assert not accepted(system, f"AG x != {at}", grid, "always")
+        assert not accepted(system, f"AX^2 AG[0,9] x != {at}", grid)
+    assert accepted(system, "AG (x <= 4 | x >= 9) ", grid, "always")
+    assert not accepted(system, "AX^3 AG[0,99] (x < 3 & x > 0)", grid)
 
 
 @pytest.mark.parametrize(("begin", "later", "first", "second"), [(0, 1, 2, 1), (1, 0, 1, 2)])
@@ -129,7 +140,7 @@ def test_noise_is_another_one_in_each_step(stride: int) -> None:
     w = system.disturbance("w", -1, 1)
     system.branch("go", {x: y - w, y: w})
     system.initial(x == 0, y >= -1, y <= 1)
-    grid = Grid((("9", "0"), ("0", "9")), (), stride, 5000, **FINE)
+    grid = Grid((("9", "0"), ("0", "9")), (), (), stride, 5000, **FINE)
     for text in ("AG[0,1] x <= 1.9", "AX^2 AG[0,3] x <= 1.9", "AX^2 x >= -1.9"):
         with pytest.raises(CheckError, match="may break it"):
             check(system, text, grid)
@@ -186,7 +197,7 @@ def test_all_branches_and_all_starts_are_followed(
     system: System, so: tuple[str, ...], no: tuple[str, ...], stride: int
 ) -> None:
     rows = (("2", "0"), ("0", "2")) if "q" in system.variables else (("1/4",),)
-    grid = Grid(rows, (), stride, 500, **FINE)
+    grid = Grid(rows, (), (), stride, 500, **FINE)
     for text, told in (*((t, True) for t in so), *((t, False) for t in no)):
         kind = "bounded" if "AX" in text or "[" in text else "always"
         assert accepted(system, text, grid, kind) is told, text
@@ -223,7 +234,7 @@ def test_networks_in_float32_are_so_in_each_round(first: int) -> None:
     most = Fraction(1)
     for _ in range(first):
         most *= most * Fraction(1 / 3) + 1
-    grid = Grid(((str(1 << 34),),), (), 1, 9999, **FINE)
+    grid = Grid(((str(1 << 34),),), (), (), 1, 9999, **FINE)
     text = f"AX^{first} x <= {most + Fraction(1, 10**9)}"
     about = About(Claim(text, "bounded"), system, {})
     lines = [grid.to_json(), End(2).to_json()]

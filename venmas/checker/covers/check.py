@@ -10,7 +10,8 @@ looked at in every set of forms. From the last step before the window on, boxes 
 what is in a box that was followed already, as it is, needs not be followed again. For all that comes within `stride`
 steps of such a box was looked at then, with no fewer steps of the window left, and is in boxes which themselves were
 followed, or will be. Where none is left to follow, all states of the window were looked at. Units of coordinates may be
-halved on the way, as sets shrink; then nothing of what was before counts.
+halved on the way, as sets shrink; then nothing of what was before counts. From a step on, cells that the grid names
+are cut into smaller ones, and boxes of before along these, which in smaller parts are the same sets.
 
 Cell-to-cell mapping (Hsu, 1980) with subpavings (Kieffer, Jaulin, Walter, 2002).
 """
@@ -20,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
-from venmas.checker.covers.paving import CrowdedError, Paving, paved
+from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving, marked, paved
 from venmas.checker.flowpipes.forms import Form, Forms, enclosing
 from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.target import Target
@@ -69,13 +70,16 @@ class Following:
         columns = invert(rows) if len(rows) == n and all(len(row) == n for row in rows) else None
         if not n or columns is None or any(len(halved) != n for _, halved in grid.finer):
             raise OpenError(f"expected {n} independent coordinates of {', '.join(self.axes.names) or 'no variables'}")
-        self._rows, self._columns = rows, columns
+        try:
+            self._cuts = grid.cells()
+        except ValueError as error:
+            raise OpenError(str(error)) from None
+        self._rows, self._columns, self._parts = rows, columns, self.axes.parts(rows)
         self.step = self.boxes = 0
         self._known: Paving | None = None
         """What was reached before, on the grid at hand, if what follows it is to have the same property."""
-        self._layer: Paving | list[tuple[tuple[Fraction, Fraction], ...]] = [
-            box for cuts in self.axes.parts(rows) for box in product(*map(pairwise, cuts))
-        ]
+        self._marks = self._marks_at(0)
+        self._layer = self._parts.paving(self._marks)
 
     def run(self, tick: Callable[[], None]) -> None:
         """Follow all sets to the end. Raises `OpenError`, also for too many sets."""
@@ -88,47 +92,53 @@ class Following:
     def _advanced(self, tick: Callable[[], None]) -> bool:
         """Follow all sets of a layer; are they the last?"""
         steps = self.grid.stride if self.last is None else min(self.grid.stride, self.last - self.step)
-        before, after = self._halved(self.step), self._halved(self.step + steps)
-        rows, ends = finer(self._rows, after), list[tuple[list[int], list[int]]]()
+        begun, end = self.step, self.step + steps
+        marks, ends = self._marks_at(end), list[tuple[list[int], list[int]]]()
+        rows = finer(self._rows, self._halved(end, marks))
         for number in range(len(self._layer)):
             tick()
             self.boxes += 1
             if self.boxes > self.grid.boxes:
                 raise OpenError(f"more than {self.grid.boxes} boxes")
-            ends += self._followed(self._start(number, before), steps, rows, tick)
-        begun, self.step = self.step, self.step + steps
-        if self.step == self.last or not ends:
+            ends += self._followed(self._start(number), steps, rows, tick)
+        self.step = end
+        if end == self.last or not ends:
             return True
         low, high = np.array(ends, dtype=np.int64).transpose(1, 0, 2)
-        made = paved(low, high)
-        if self._known is None or begun + 1 < self.first or after != before:
+        made = paved(low, high, marks)
+        if self._known is None or begun + 1 < self.first or self.grid.units(begun) != self.grid.units(end):
             self._known = self._layer = made
         else:
-            self._known, self._layer = self._known.joined(made)
+            self._known, self._layer = self._known.cut(self._marks, marks).joined(made)
+        self._marks = marks
         return not len(self._layer)
 
-    def _halved(self, step: int) -> tuple[int, ...]:
-        """Halvings of units by then."""
-        made = (0,) * len(self._rows)
-        for begin, halved in self.grid.finer:
-            made = halved if begin <= step else made
-        return made
+    def _marks_at(self, step: int) -> Marks:
+        """Cells that are cut at a step."""
+        return marked(step, self._cuts, self.grid.units)
+
+    def _halved(self, step: int, marks: Marks) -> list[int]:
+        """Halvings of the smallest units by then."""
+        return [h + marks.depth for h in self.grid.halved(step)]
 
     # -- sets ----------------------------------------------------------------------------------------------------------
 
-    def _start(self, number: int, halved: tuple[int, ...]) -> States:
+    def _start(self, number: int) -> States:
         """The set of a number in the layer."""
-        layer, bits = self._layer, self.grid.bits
+        bits, depth = self.grid.bits, self._marks.depth
         ring, forms = Forms(bits, 0), dict[str, Form]()
-        if isinstance(layer, Paving):
+        low, high = self._layer.low[number].tolist(), self._layer.high[number].tolist()
+        if self.step:
             axes = []
-            for low, high, h in zip(layer.low[number].tolist(), layer.high[number].tolist(), halved, strict=True):
-                wide = Form(low + high << bits - 1, (), high - low << bits - 1)
+            for a, b, h in zip(low, high, self._halved(self.step, self._marks), strict=True):
+                wide = Form(a + b << bits - 1, (), b - a << bits - 1)
                 axes.append(ring.fresh(ring.scale(wide, Fraction(1, 1 << h))))
             for name, column in zip(self.axes.names, self._columns, strict=True):
                 forms[name] = ring.fresh(_combined(ring, column, axes))
         else:
-            for name, (first, last) in zip(self.axes.names, layer[number], strict=True):
+            region = low[0] // SIDE >> depth
+            for axis, name in enumerate(self.axes.names):
+                first, last = (self._parts.at(region, axis, side[1 + axis], depth) for side in (low, high))
                 forms[name] = ring.fresh(enclosing(first, last, bits))
         forms |= {name: ring.constant(value) for name, value in self.axes.fixed.items()}
         made = self._drawn(States(self.system, forms, ring.symbols, bits, self._fine, single=self._single))

@@ -8,7 +8,9 @@ from fractions import Fraction
 from math import ceil, prod
 from typing import Annotated, NamedTuple, TypeAlias
 
-from venmas.checker.covers.paving import SIDE
+import numpy as np
+
+from venmas.checker.covers.paving import SIDE, Ints, Marks, Paving, together
 from venmas.checker.exact.initial import initial_box
 from venmas.checker.format.fields import Count, Limit, Number
 from venmas.checker.format.rule import Rule, rule
@@ -18,6 +20,10 @@ from venmas.model.system.system import System
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 _PARTS = 100_000
 """Parts of the initial sets, about."""
+MOST_BOXES = 1 << 20
+_FAR = 1 << 45
+_DEEPEST = 16
+"""Numbers of cells, and times that one is cut, at most."""
 
 
 class Finer(NamedTuple):
@@ -27,24 +33,54 @@ class Finer(NamedTuple):
     halved: tuple[Annotated[int, Limit(0, 64)], ...]
 
 
+class Cut(NamedTuple):
+    """Cells that are cut from a step on, until units are halved: of each its level, and its place among those."""
+
+    step: Count
+    cells: tuple[tuple[Annotated[int, Limit(-_FAR, _FAR)], ...], ...]
+
+
 @rule("grid")
 @dataclass(frozen=True, slots=True)
 class Grid(Rule):
     """The coordinates of a cover, in units of which a cell has 8 a side, and how finely steps are enclosed.
 
     rows: of each coordinate the factors of the variables that are covered. stride: steps between two covers. finer: in
-    which steps units are halved, in all. boxes: how many are followed, at most. The rest is as in a `tube`.
+    which steps units are halved, in all. cuts: cells that are cut into smaller ones. boxes: how many are followed, at
+    most. The rest is as in a `tube`.
     """
 
     rows: tuple[tuple[Number, ...], ...]
     finer: tuple[Finer, ...]
+    cuts: tuple[Cut, ...]
     stride: Annotated[int, Limit(1, 16)]
-    boxes: Annotated[int, Limit(1, 1 << 20)]
+    boxes: Annotated[int, Limit(1, MOST_BOXES)]
     bits: Annotated[int, Limit(40, 256)]
     order: Annotated[int, Limit(1, 20)]
     substeps: Annotated[int, Limit(1, 256)]
     slices: Annotated[int, Limit(1, 1024)]
     symbols: Annotated[int, Limit(1, 4096)]
+
+    def halved(self, step: int) -> tuple[int, ...]:
+        """Halvings of the units of coordinates by a step."""
+        made: tuple[int, ...] = (0,) * len(self.rows)
+        for begin, halved in self.finer:
+            made = halved if begin <= step else made
+        return made
+
+    def units(self, step: int) -> tuple[int, ...] | None:
+        """Units of coordinates at a step; those of the first sets are of their own kind."""
+        return self.halved(step) if step else None
+
+    def cells(self) -> list[tuple[int, Ints]]:
+        """The cells that are cut, as of a paving. Raises `ValueError` where they are none."""
+        made = []
+        for step, cells in self.cuts:
+            n = len(self.rows) + (not step)  # the first sets have a number as well
+            if any(len(cell) != 1 + n or not 0 <= cell[0] <= _DEEPEST for cell in cells):
+                raise ValueError(f"expected cells of a level up to {_DEEPEST} and {n} numbers from step {step} on")
+            made.append((step, np.array(cells, dtype=np.int64).reshape(-1, 1 + n)))
+        return made
 
 
 class Axes:
@@ -70,24 +106,42 @@ class Axes:
             if system.variables[name].integral:
                 raise ValueError(f"the integer {name} changes, or has several values")
 
-    def parts(self, rows: Rows) -> list[list[list[Fraction]]]:
-        """For each initial set, where its ranges are cut, about as finely as cells of a grid are wide."""
-        cuts = []
+    def parts(self, rows: Rows) -> Starts:
+        """Parts of initial sets, about as wide as cells of a grid."""
+        counts = []
         for box in self.starts:
-            counts = []
+            made = []
             for i, name in enumerate(self.names):
                 low, high = box[name]
                 wide = ceil(max(abs(row[i]) for row in rows) * (high - low) / SIDE)
-                counts.append(min(max(1, wide), _PARTS))
-            while prod(counts) > max(1, _PARTS // len(self.starts)):
-                counts[counts.index(max(counts))] //= 2
-            cuts.append([cut(*box[name], count) for name, count in zip(self.names, counts, strict=True)])
-        return cuts
+                made.append(min(max(1, wide), _PARTS))
+            while prod(made) > max(1, _PARTS // len(self.starts)):
+                made[made.index(max(made))] //= 2
+            counts.append(made)
+        return Starts([[box[name] for name in self.names] for box in self.starts], counts)
 
 
-def cut(low: Fraction, high: Fraction, count: int) -> list[Fraction]:
-    """The ends of so many equal parts."""
-    return [low + (high - low) * k / count for k in range(count + 1)]
+class Starts(NamedTuple):
+    """Parts of initial sets, as a paving of the number of a set and, for each variable, of a number that is 0 at one
+    end of its range, and so many cells at the other.
+    """
+
+    ranges: list[list[tuple[Fraction, Fraction]]]
+    counts: list[list[int]]
+
+    def paving(self, marks: Marks) -> Paving:
+        """All parts."""
+        made = []
+        for number, (ends, counts) in enumerate(zip(self.ranges, self.counts, strict=True)):
+            cells = np.indices((1, *counts)).reshape(1 + len(counts), -1).T + np.array([number, *[0] * len(counts)])
+            wide = np.array([0, *(low < high for low, high in ends)])
+            made.append(Paving(np.insert(cells, 0, 0, 1), cells * SIDE, (cells + wide) * SIDE))
+        return together(made).cut(Marks(), marks)
+
+    def at(self, number: int, axis: int, place: int, depth: int) -> Fraction:
+        """The value of a variable where it has a number in a set."""
+        low, high = self.ranges[number][axis]
+        return low + (high - low) * Fraction(place, self.counts[number][axis] * SIDE << depth)
 
 
 def finer(rows: Rows, halved: Sequence[int]) -> Rows:

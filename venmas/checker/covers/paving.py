@@ -1,8 +1,11 @@
-"""Pavings: sets of integer vectors as boxes, at most one a cell of a grid (subpavings after Jaulin et al., 2001)."""
+"""Pavings: sets of integer vectors as boxes, at most one a cell of a grid (subpavings after Jaulin et al., 2001).
+
+Cells that are marked are cut into cells half as wide along each coordinate, some of which may be marked again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +15,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 SIDE = 8
-"""Units along the side of a cell: a box is rounded outward to one of them."""
+"""Units along the side of a cell: a box is rounded outward to one of them, in smaller cells to smaller ones."""
 _CUT, _MOST = 12_000_000, 1_000_000
 """Coordinates of all parts that boxes are cut into at once, and boxes of a paving."""
 _ROOM = 2.0**62
@@ -23,8 +26,44 @@ class CrowdedError(Exception):
 
 
 @dataclass(frozen=True)
+class Marks:
+    """Cells that are cut: of each level, (R, n), in cells of that level, which are 2^level a cell of level 0."""
+
+    cells: tuple[Ints, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        """Levels of cells that are cut: coordinates are in units of 2^-depth of those of level 0."""
+        return len(self.cells)
+
+    def same(self, other: Marks) -> bool:
+        """Are the same cells cut?"""
+        return self.depth == other.depth and all(map(np.array_equal, self.cells, other.cells))
+
+    def having(self, cells: Ints) -> Marks:
+        """The same with more cells, (R, 1 + n), as of a paving."""
+        made = list(self.cells)
+        for level in range(int(cells[:, 0].max(initial=-1)) + 1):
+            more = cells[cells[:, 0] == level, 1:]
+            made[level : level + 1] = [np.concatenate([made[level], more])] if level < len(made) else [more]
+        return Marks(tuple(made))
+
+
+def marked(step: int, cuts: Iterable[tuple[int, Ints]], units: Callable[[int], Hashable]) -> Marks:
+    """The cells that are cut at a step, from those of some steps on: as long as coordinates have the same units."""
+    marks = Marks()
+    for begin, cells in cuts:
+        if begin <= step and units(begin) == units(step):
+            marks = marks.having(cells)
+    return marks
+
+
+@dataclass(frozen=True)
 class Paving:
-    """Boxes ``low <= y <= high``, one a cell, cells in lexicographic order. cell, low, high: (R, n)."""
+    """Boxes ``low <= y <= high``, one a cell, cells in lexicographic order.
+
+    cell: (R, 1 + n), its level, then its place among those of its level. low, high: (R, n), in the smallest units.
+    """
 
     cell: Ints
     low: Ints
@@ -48,13 +87,76 @@ class Paving:
         fresh[here] = ((one.low[here] != self.low) | (one.high[here] != self.high)).any(1)
         return one, one.rows(fresh)
 
+    def found(self, other: Paving) -> Ints:
+        """The place in another paving of each box, (R,); -1 where it has none that is the same."""
+        if not len(self) or not len(other):
+            return np.full(len(self), -1)
+        keys = _keys(list(np.concatenate([self.cell, other.cell]).T))
+        keys, others = keys[: len(self)], keys[len(self) :]
+        at = np.minimum(np.searchsorted(others, keys), len(other) - 1)
+        same = (others[at] == keys) & (other.low[at] == self.low).all(1) & (other.high[at] == self.high).all(1)
+        return np.where(same, at, -1)
 
-def paved(low: Ints, high: Ints) -> Paving:
-    """The paving around boxes ``low <= y <= high``, (R, n). Raises `CrowdedError`."""
+    def cut(self, before: Marks, after: Marks) -> Paving:
+        """The same boxes in cells of which more are cut."""
+        more = after.depth - before.depth
+        return self if after.same(before) else paved(self.low << more, self.high << more, after)
+
+
+@dataclass
+class Parts:
+    """Parts of boxes in cells. box: (R,), which one it is of. cell, low, high: as of a paving."""
+
+    box: Ints
+    cell: Ints
+    low: Ints
+    high: Ints
+
+
+def paved(low: Ints, high: Ints, marks: Marks = Marks()) -> Paving:
+    """The paving around boxes ``low <= y <= high``, (R, n), in the smallest units. Raises `CrowdedError`."""
+    made = parts(low, high, marks)
+    return _merged(*(list(a.T) for a in (made.cell, made.low, made.high)))
+
+
+def parts(low: Ints, high: Ints, marks: Marks) -> Parts:
+    """The parts of boxes in the cells that they meet, rounded outward to units of their levels."""
+    box, made = np.arange(len(low)), list[Parts]()
+    for level in range(marks.depth + 1):
+        fine = marks.depth - level
+        at, cells, low, high = _cut(low, high, SIDE << fine)
+        box = box[at]
+        here = among(cells, marks.cells[level]) if fine else np.zeros(len(cells), dtype=bool)
+        made.append(_of_level(level, fine, box, cells, low, high, ~here))
+        box, low, high = box[here], low[here], high[here]
+    if len(made) == 1:
+        return made[0]
+    return Parts(*(np.concatenate([getattr(p, n) for p in made]) for n in ("box", "cell", "low", "high")))
+
+
+def _of_level(level: int, fine: int, box: Ints, cells: Ints, low: Ints, high: Ints, rows: Bools) -> Parts:
+    """Those of the parts that are cut no further, rounded."""
+    if not rows.all():
+        box, cells, low, high = box[rows], cells[rows], low[rows], high[rows]
+    if fine:
+        low, high = low >> fine << fine, -(-high >> fine) << fine
+    return Parts(box, np.array([np.full(len(cells), level), *cells.T]).T, low, high)
+
+
+def among(cells: Ints, others: Ints) -> Bools:
+    """Cells that are some of the others: (R,)."""
+    if not len(others) or not len(cells):
+        return np.zeros(len(cells), dtype=bool)
+    keys = _keys(list(np.concatenate([cells, others]).T))
+    return np.isin(keys[: len(cells)], keys[len(cells) :])
+
+
+def _cut(low: Ints, high: Ints, side: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Parts of boxes in cells of a width: which boxes they are of, cells, and ends. Raises `CrowdedError`."""
     if not len(low):
-        return Paving(low, low, high)
+        return np.arange(0), low, low, high
     ends = [(np.ascontiguousarray(a), np.ascontiguousarray(b)) for a, b in zip(low.T, high.T, strict=True)]
-    sizes = [np.maximum((b - 1) // SIDE, a // SIDE) - a // SIDE + 1 for a, b in ends]
+    sizes = [np.maximum((b - 1) // side, a // side) - a // side + 1 for a, b in ends]
     if np.prod(np.array(sizes, dtype=float), axis=0).sum() * len(sizes) > _CUT:
         raise CrowdedError
     count = np.prod(sizes, axis=0)
@@ -63,11 +165,11 @@ def paved(low: Ints, high: Ints) -> Paving:
     cells, lows, highs = [], [], []
     for (a, b), size in zip(ends, sizes, strict=True):
         place, step = np.divmod(place, size[box])
-        cells.append((a // SIDE)[box] + step)
-        corner = cells[-1] * SIDE
+        cells.append((a // side)[box] + step)
+        corner = cells[-1] * side
         lows.append(np.maximum(a[box], corner))
-        highs.append(np.minimum(b[box], corner + SIDE))
-    return _merged(cells, lows, highs)
+        highs.append(np.minimum(b[box], corner + side))
+    return box, np.array(cells).T, np.array(lows).T, np.array(highs).T  # by columns
 
 
 def together(pavings: Sequence[Paving]) -> Paving:
@@ -85,7 +187,7 @@ def _merged(cells: Sequence[Ints], lows: Sequence[Ints], highs: Sequence[Ints]) 
     start = np.flatnonzero(np.diff(keys[order], prepend=-1))
     cell = np.stack([c[order[start]] for c in cells], 1)
     if not len(start):
-        return Paving(cell, cell, cell)
+        return Paving(cell, np.array(lows).T, np.array(highs).T)
     low = np.stack([np.minimum.reduceat(c[order], start) for c in lows], 1)
     return Paving(cell, low, np.stack([np.maximum.reduceat(c[order], start) for c in highs], 1))
 
