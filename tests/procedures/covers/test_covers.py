@@ -18,14 +18,16 @@ from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds.affine.tube import Tube
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
-from venmas.checker.covers.grid import _PARTS
-from venmas.checker.covers.paving import SIDE, Paving, paved
-from venmas.logic import TRUE, Always
+from venmas.checker.covers.grid import _PARTS, Axes
+from venmas.checker.covers.paving import SIDE, Marks, paved
+from venmas.logic import TRUE, Always, Atom
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model import where
 from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
-from venmas.procedures.covers.cover import _ROWS, CoarseError, Cover
+from venmas.procedures.covers.cover import _ROWS, CoarseError, Cover, Task
 from venmas.procedures.covers.frame import frames
+from venmas.procedures.covers.layers import _DEEPEST
 from venmas.procedures.covers.procedure import COVERS
 from venmas.question import Question, read_property
 
@@ -33,9 +35,9 @@ STEPS = 12
 
 
 def outside(states: Floats, cover: Cover) -> int:
-    """How many states, (runs, names), are in no box of a cover."""
-    sets = cover._layer.sets
-    assert isinstance(sets, Paving)
+    """How many states, (runs, names), are in no box of what a cover says is reached by now."""
+    layer = cover._layers.last
+    sets = layer.sets if layer.known is None else layer.known
     at = cover._frame_of(cover.step).seen(states)
     found = np.zeros(len(at), dtype=bool)
     for low, high in zip(sets.low, sets.high, strict=True):
@@ -57,6 +59,54 @@ def test_covers_hold_all_runs(seed: int, smooth: bool, noisy: bool, stride: int,
         while cover.step + stride <= STEPS and not cover.advance(Budget()):
             if cover.step < len(states):
                 assert outside(states[cover.step], cover) == 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**20), st.booleans(), st.integers(1, 2), st.integers(0, 2), st.integers(0, 6), st.booleans())
+def test_covers_whose_cells_are_cut_hold_all_runs(
+    seed: int, smooth: bool, stride: int, which: int, first: int, units: bool
+) -> None:
+    """A limit is near what runs reach, so that sets are open again and again."""
+    system = loop(seed, smooth)
+    states = runs(task(system, 99, 100), seed, STEPS + stride)
+    if len(states) <= STEPS:
+        return
+    most = float(states[first:, :, 0].max())
+    wrong = Atom(Comparison(LinearExpr.of({"x0": Fraction(1)}, -Fraction(most + 0.02)), Relation.GT))
+    asked = Task(Axes(system), first, STEPS, wrong, False)
+    suggested = frames(asked.axes.names, states)
+    cover, ended, budget = Cover(asked, suggested[which % len(suggested)], stride, 2, states), False, Budget(0.5)
+    if units:  # which are halved; what was reached before does not count then
+        goes_on = cover._layers.goes_on
+        cover._layers.goes_on = lambda step, _: goes_on(step, False)  # type: ignore[method-assign]
+        cover._layers._wanted = [(k // 4,) * len(asked.axes.names) for k in range(STEPS + 1)]
+    with suppress(BudgetError):
+        while not ended:
+            try:
+                ended = cover.advance(budget)
+            except CoarseError as error:
+                if not cover.back(error.share):
+                    break
+            if cover.step and not ended:
+                assert outside(states[cover.step], cover) == 0
+    assert cover._layers.marks(STEPS).depth <= _DEEPEST
+
+
+def test_cells_that_lead_to_open_sets_are_cut() -> None:
+    """A coarse grid in which some sets are open decides it in the end."""
+    system = bent()
+    wrong = Atom(Comparison(LinearExpr.of({"y": Fraction(1)}, -Fraction(21, 10)), Relation.GT))
+    asked = Task(Axes(system), 0, 30, wrong, False)
+    states = runs(asked, 0, 30)
+    cover, proved, cuts = Cover(asked, frames(asked.axes.names, states)[0], 1, 3, states), False, 0
+    while not proved:
+        try:
+            proved = cover.advance(Budget())
+        except CoarseError as error:
+            cuts += 1
+            if not cover.back(error.share):
+                break
+    assert proved and 0 < cuts <= len(cover.grid().cuts)
 
 
 def answer(system: System, text: str, seconds: float = 5.0, part: float | None = None) -> Answer | None:
@@ -205,9 +255,9 @@ def test_pavings_hold_their_boxes_and_no_more_than_their_hull(boxes: list[tuple[
     high = low + np.array([[b, d] for _, b, _, d in boxes], dtype=np.int64).reshape(-1, 2)
     found = paved(low, high)
     assert len(np.unique(found.cell, axis=0)) == len(found)
-    assert (
-        (found.low >= found.cell * SIDE) & (found.high <= (found.cell + 1) * SIDE) & (found.low <= found.high)
-    ).all()
+    place = found.cell[:, 1:]
+    assert (found.cell[:, 0] == 0).all()
+    assert ((found.low >= place * SIDE) & (found.high <= (place + 1) * SIDE) & (found.low <= found.high)).all()
 
     def inside(point: tuple[int, int], lows: np.ndarray, highs: np.ndarray) -> bool:  # type: ignore[type-arg]
         return bool(((point >= lows) & (point <= highs)).all(1).any()) if len(lows) else False
@@ -223,6 +273,29 @@ def test_pavings_hold_their_boxes_and_no_more_than_their_hull(boxes: list[tuple[
         rest = {(*a, *b) for a, b in zip(more.low.tolist(), more.high.tolist(), strict=True)}
         known = {(*a, *b) for a, b in zip(found.low.tolist(), found.high.tolist(), strict=True)}
         assert {(*a, *b) for a, b in zip(fresh.low.tolist(), fresh.high.tolist(), strict=True)} == rest - known
+
+
+@given(
+    st.lists(st.tuples(st.integers(-40, 40), st.integers(0, 30), st.integers(-40, 40), st.integers(0, 30)), max_size=4),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(-12, 12), st.integers(-12, 12)), max_size=30),
+)
+def test_marked_cells_are_cut(boxes: list[tuple[int, int, int, int]], cut: list[tuple[int, int, int]]) -> None:
+    marks = Marks().having(np.array(cut, dtype=np.int64).reshape(-1, 3))
+    low = np.array([[a, c] for a, _, c, _ in boxes], dtype=np.int64).reshape(-1, 2)
+    high = low + np.array([[b, d] for _, b, _, d in boxes], dtype=np.int64).reshape(-1, 2)
+    found, known = paved(low, high, marks), set(cut)
+    for (level, *place), a, b in zip(found.cell.tolist(), found.low, found.high, strict=True):
+        side = SIDE << marks.depth - level
+        assert (a >= np.array(place) * side).all() and (b <= (np.array(place) + 1) * side).all()
+        assert (level, *place) not in known
+        assert all((up, *(k >> level - up for k in place)) in known for up in range(level))
+    for a, b in zip(low, high, strict=True):
+        for point in [(x, y) for x in range(a[0], b[0] + 1, 3) for y in range(a[1], b[1] + 1, 3)]:
+            assert ((point >= found.low) & (point <= found.high)).all(1).any()
+    again = paved(low >> marks.depth, -(-high >> marks.depth)).cut(Marks(), marks)
+    assert len(again.found(again)) == len(again) and (again.found(again) == np.arange(len(again))).all()
+    for a, b in zip(low, high, strict=True):
+        assert all(((end >= again.low) & (end <= again.high)).all(1).any() for end in (a, b))
 
 
 def test_coordinates_are_inverted_exactly() -> None:
@@ -276,7 +349,7 @@ def test_many_regions_share_the_parts() -> None:
     asked = task(system, 0, 9)
     states = runs(asked, 0, 9)
     cover = Cover(asked, frames(asked.axes.names, states)[0], 1, 90, states)
-    assert isinstance(cover._layer.sets, list) and sum(ring.size for ring, _ in cover._layer.sets) <= _PARTS
+    assert cover._layers.last.size <= _PARTS
 
 
 def test_branches_that_multiply_sets_end_a_cover(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, product, starmap
+from itertools import starmap
 
 import numpy as np
 
@@ -14,17 +14,16 @@ from venmas.bounds.affine.tube import Tube, linear
 from venmas.bounds.evaluation import certain
 from venmas.bounds.rounding import Bools, Floats, Ints, float_beside
 from venmas.budget import Budget
-from venmas.checker.covers.grid import Axes, Finer, Grid
-from venmas.checker.covers.paving import SIDE, CrowdedError, Paving, paved, together
+from venmas.checker.covers.grid import MOST_BOXES, Axes, Finer, Grid
+from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, paved
 from venmas.logic import Formula
 from venmas.logic.stages import Stage
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.system import System
 from venmas.procedures.covers.frame import Frame
+from venmas.procedures.covers.layers import BATCH, Images, Layers
 
 _FINE = Fineness(order=4, substeps=1, slices=1, symbols=20)
-_BATCH = 512
-"""Boxes that are followed together."""
 _ROWS = 1_000_000
 """Sets that one step may make of them, at most: free branches multiply them in each step."""
 BITS = 60
@@ -34,9 +33,9 @@ _LEAST = 12
 
 
 class CoarseError(Exception):
-    """A cover is too coarse. step: where; share: of the sets there that are open."""
+    """A cover is too coarse. step: where; share: of the sets there that are open, 0 where these are too many."""
 
-    def __init__(self, step: int, share: float = 1.0) -> None:
+    def __init__(self, step: int, share: float = 0.0) -> None:
         super().__init__(f"a cover is too coarse after {step} steps")
         self.step, self.share = step, share
 
@@ -44,7 +43,8 @@ class CoarseError(Exception):
 @dataclass(frozen=True)
 class Task:
     """Question about the runs of a system. axes: what its variables do. first, last: steps at which no state may meet
-    `wrong`; last is None for all from the first on. single: networks in any float32 evaluation.
+    `wrong`; last is None for all from the first on. single: networks in any float32 evaluation. inside: nor may any be
+    outside of declared ranges.
     """
 
     axes: Axes
@@ -52,6 +52,7 @@ class Task:
     last: int | None
     wrong: Formula
     single: bool
+    inside: bool = False
 
     @property
     def system(self) -> System:
@@ -72,15 +73,6 @@ class Task:
         return self.drawn(ring, state) | {name: ring.constant(value) for name, value in self.axes.fixed.items()}
 
 
-@dataclass
-class _Layer:
-    """Sets that are followed. number: of the next batch; made: pavings around what came of those before it."""
-
-    sets: list[tuple[Forms, dict[str, Form]]] | Paving
-    number: int = 0
-    made: list[Paving] = field(default_factory=list)
-
-
 class Cover:
     """Sets that contain all states after 0, stride, 2 stride, .. steps, as boxes in a frame.
 
@@ -89,121 +81,141 @@ class Cover:
 
     def __init__(self, task: Task, frame: Frame, stride: int, along: int, runs: Floats) -> None:
         self.task, self.stride = task, stride
-        self.step = self.boxes = 0
+        self.boxes = 0
         self.leaving: set[str] = set()
+        """Variables that may leave their ranges."""
+        self._stage = Stage([task.wrong])
+        decls = [task.system.variables[name] for name in task.axes.names]
+        self._ranges = {d.name: (float_beside(d.lower, 1), float_beside(d.upper, -1)) for d in decls}
         spread = np.ptp(frame.seen(runs), axis=1)  # (T, n)
         spread = np.maximum.accumulate(spread[::-1])[::-1]
         full = np.maximum(spread[0], 1e-9)
-        self._halved = np.floor(np.log2(full / np.maximum(spread, full * 2.0**-_LEAST))).astype(int)
+        halved = np.floor(np.log2(full / np.maximum(spread, full * 2.0**-_LEAST))).astype(int)
         self._frame = frame.scaled([Fraction(float(s)) / (along * SIDE) for s in full])
-        self._scaled: dict[tuple[int, ...], Frame] = {}
-        self._known: Paving | None = None
-        """What was reached before, on the grid at hand, if what follows it is to have the same property."""
-        self._layer = _Layer(self._start())
-        self._stage = Stage([task.wrong])
+        self._scaled: dict[tuple[tuple[int, ...], int], Frame] = {}
+        self._layers = Layers([tuple(h) for h in halved.tolist()])
+        self._parts = task.axes.parts(self._frame.rows)
+        self._layers.begin(self._parts.paving(Marks()))
+
+    @property
+    def step(self) -> int:
+        """Steps that were followed."""
+        return self._layers.last.step
 
     def advance(self, budget: Budget) -> bool:
         """Follow all sets for some steps; is it proved? It goes on where a budget ended. Raises `CoarseError`."""
-        task, layer = self.task, self._layer
-        steps = self.stride if task.last is None else min(self.stride, task.last - self.step)
-        after = self._frame_of(self.step + steps)
+        task, layers, layer = self.task, self._layers, self._layers.last
+        steps = self.stride if task.last is None else min(self.stride, task.last - layer.step)
+        after = layer.step + steps
+        layers.reaches(after)
+        frame, marks = self._frame_of(after), layers.marks(after)
+        layer.after, layer.depth = after, marks.depth
         try:
-            while layer.number < self._batches():
+            while layer.number < layer.batches:
                 budget()
-                layer.made.append(paved(*self._followed(*self._batch(layer.number), steps, after)))
+                rows = layer.rows(layer.number)
+                origin, low, high, still = self._followed(*self._batch(rows), steps, frame)
+                layer.images.append(Images(rows[origin], low, high))
+                layer.open.append(rows[still])
+                layer.made.append(paved(low, high, marks))
                 layer.number += 1
-            self.step += steps
-            if self.step == task.last:
+            share = sum(map(len, layer.open)) / max(1, layer.size)
+            if share:
+                raise CoarseError(layer.step, share)
+            if after == task.last:
+                layers.last.step = after
                 return True
-            made = together(layer.made)
-            before = self.step - steps
-            # what is in a set of before is followed already, if all that comes after that set was looked at
-            if self._known is None or before + 1 < task.first or after is not self._frame_of(before):
-                self._known = fresh = made
-            else:
-                self._known, fresh = self._known.joined(made)
+            return not layers.goes_on(after, layer.step + 1 >= task.first)
         except (CrowdedError, OverflowError) as error:
-            raise CoarseError(self.step) from error
-        self._layer = _Layer(fresh)
-        return not len(fresh)
+            raise CoarseError(layer.step) from error
+
+    def back(self, share: float) -> bool:
+        """Cut cells that lead to open sets, which are a share of all, and go back to them; False where it is no use."""
+        return share > 0 and self._layers.back()
 
     def grid(self) -> Grid:
         """The line of its proof, once it is proved; twice as many boxes are enough where those of the check differ."""
-        halved = [tuple(h) for h in self._halved.tolist()]
+        halved = self._layers.halved
         changes = [(step, h) for step, h in enumerate(halved) if h != (halved[step - 1] if step else (0,) * len(h))]
         rows = tuple(tuple(map(str, row)) for row in self._frame.rows)
         fine = (_FINE.order, _FINE.substeps, _FINE.slices, _FINE.symbols)
-        return Grid(rows, tuple(starmap(Finer, changes)), self.stride, 2 * self.boxes + _BATCH, BITS, *fine)
+        cuts = tuple(cut.written() for cut in self._layers.cuts)
+        return Grid(
+            rows,
+            tuple(starmap(Finer, changes)),
+            cuts,
+            self.stride,
+            min(2 * self.boxes + BATCH, MOST_BOXES),
+            BITS,
+            *fine,
+        )
 
     # -- sets ----------------------------------------------------------------------------------------------------------
 
     def _frame_of(self, step: int) -> Frame:
-        """The frame in units as small as what runs reach from a step on."""
-        halved = tuple(self._halved[min(step, len(self._halved) - 1)].tolist())
-        if halved not in self._scaled:
-            self._scaled[halved] = self._frame.scaled([Fraction(1, 2**h) for h in halved])
-        return self._scaled[halved]
+        """The frame in units as small as what runs reach from a step on, and as the smallest cells there."""
+        halved, depth = self._layers.halved_at(step), self._layers.marks(step).depth
+        if (halved, depth) not in self._scaled:
+            self._scaled[halved, depth] = self._frame.scaled([Fraction(1, 2 ** (h + depth)) for h in halved])
+        return self._scaled[halved, depth]
 
-    def _start(self) -> list[tuple[Forms, dict[str, Form]]]:
-        """The boxes around the initial sets, in parts which are about as wide as cells."""
-        frame, made = self._frame_of(0), list[tuple[Forms, dict[str, Form]]]()
-        for cuts in self.task.axes.parts(frame.rows):
-            boxes = np.array(list(product(*map(_outward, cuts))))  # (B, n, 2)
-            for begin in range(0, len(boxes), _BATCH):
-                part = boxes[begin : begin + _BATCH]
-                ring = Forms(len(part))
-                state = {
-                    name: ring.between(part[:, i, 0], part[:, i, 1])
-                    if (part[:, i, 0] == part[:, i, 1]).all()
-                    else ring.symbol(part[:, i, 0], part[:, i, 1])
-                    for i, name in enumerate(frame.names)
-                }
-                made.append((ring, state))
-        return made
-
-    def _batches(self) -> int:
-        sets = self._layer.sets
-        return len(sets) if isinstance(sets, list) else -(-len(sets) // _BATCH)
-
-    def _batch(self, number: int) -> tuple[Forms, dict[str, Form]]:
-        sets = self._layer.sets
-        if isinstance(sets, list):
-            return sets[number]
-        part = sets.rows(slice(number * _BATCH, (number + 1) * _BATCH))
+    def _batch(self, rows: Ints) -> tuple[Forms, dict[str, Form]]:
+        layer = self._layers.last
+        part = layer.sets.rows(rows)
         ring = Forms(len(part))
-        return ring, self._frame_of(self.step).state(ring, part.low, part.high)
+        if layer.step:
+            return ring, self._frame_of(layer.step).state(ring, part.low, part.high)
+        state, depth = {}, layer.marks.depth
+        for axis, name in enumerate(self._frame.names):
+            number = part.low[:, 0] >> depth + SIDE.bit_length() - 1
+            low, high = (
+                self._beside(number, axis, side[:, 1 + axis], depth, way)
+                for side, way in ((part.low, -1), (part.high, 1))
+            )
+            state[name] = ring.between(low, high) if (low == high).all() else ring.symbol(low, high)
+        return ring, state
+
+    def _beside(self, number: Ints, axis: int, side: Ints, depth: int, way: int) -> Floats:
+        """Floats below or above values of a variable at places in initial sets of a number."""
+        pairs, place = np.unique(np.stack([number, side], 1), axis=0, return_inverse=True)
+        known = np.array([float_beside(self._parts.at(n, axis, k, depth), way) for n, k in pairs.tolist()])
+        return known[place.reshape(-1)]
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def _followed(self, ring: Forms, state: dict[str, Form], steps: int, after: Frame) -> tuple[Ints, Ints]:
-        """Boxes around what follows some sets after some steps."""
-        task = self.task
+    def _followed(self, ring: Forms, state: dict[str, Form], steps: int, frame: Frame) -> tuple[Ints, Ints, Ints, Ints]:
+        """Boxes around what follows some sets after some steps, and which one each is of; and sets that are open."""
+        task, begun = self.task, self.step
         self.boxes += ring.size
         tube = Tube.over(task.system, ring, task.whole(ring, state), _FINE, task.single)
-        if not self.step:  # later ones were looked at before boxes were put around them
-            self._check(tube, 0)
-        for step in range(self.step + 1, self.step + steps + 1):
+        still = [self._checked(tube, 0)] if not begun else []  # later ones were looked at before boxes were put around
+        for step in range(begun + 1, begun + steps + 1):
             if tube.ring.size * len(task.system.branches) > _ROWS:
                 raise CrowdedError
             tube.advance()
-            self._check(tube, step)
+            still.append(self._checked(tube, step))
             tube.state = task.drawn(tube.ring, tube.state)
-        return after.ends(tube.ring, tube.state)
+        return tube.boxes, *frame.ends(tube.ring, tube.state), np.unique(np.concatenate(still))
 
     @np.errstate(all="ignore")
-    def _check(self, tube: Tube, step: int) -> None:
-        """Note what may leave its range. Raises `CoarseError` where a state may be one that must not be reached."""
+    def _checked(self, tube: Tube, step: int) -> Ints:
+        """First sets of those where a state may be one that must not be reached, which are not followed any more; note
+        what may leave its range."""
         task = self.task
-        if tube.ring.broken.any():
-            raise CoarseError(step)
+        still = tube.ring.broken.copy()
         if step >= task.first:
-            open_ = ~self._never(tube)
-            if open_.any():
-                raise CoarseError(step, float(open_.mean()))
+            still |= ~self._never(tube)
         for name in task.axes.names if step else ():
-            (low, high), decl = tube.state[name].ends, task.system.variables[name]
-            if not (decl.lower <= low.min(initial=np.inf) and high.max(initial=-np.inf) <= decl.upper):
+            (low, high), (least, most) = tube.state[name].ends, self._ranges[name]
+            out = ~((least <= low) & (high <= most))
+            if task.inside:
+                still |= out
+            elif out[~still].any():
                 self.leaving.add(name)
+        made = tube.boxes[still]
+        if still.any():
+            tube.keep(np.flatnonzero(~still))
+        return made
 
     def _never(self, tube: Tube) -> Bools:
         """In which sets is no state one that must not be reached? (B,)."""
@@ -211,8 +223,3 @@ class Cover:
         size = tube.ring.size
         false = np.stack(atoms, 1) if atoms else np.zeros((size, 0), dtype=bool)
         return ~self._stage.formula_truth(~false, np.zeros((size, 0), dtype=bool))[:, 0]
-
-
-def _outward(ends: Sequence[Fraction]) -> list[tuple[float, float]]:
-    """Parts between numbers, in floats that they are within."""
-    return [(float_beside(a, -1), float_beside(b, 1)) for a, b in pairwise(ends)]

@@ -3,7 +3,8 @@
     runs in floats: how wide sets of states are, and coordinates that suit them             (`sampled`, `frame`)
     for finer and finer grids, in each of these coordinates, with 1, 2 and 4 steps at a time:
         sets := parts of the boxes around the initial sets                                  (`cover`)
-        repeat: zonotopes follow all sets for these steps; p in all of them, else: too coarse
+        repeat: zonotopes follow all sets for these steps; p in all of them, else: too coarse, or, where few are
+                open, cells that lead to these are cut, and what changed is followed again  (`layers`)
                 sets := in each cell of the grid, the box around what zonotopes have in it  (`paving`)
                 where p is asked from here on: together with what was reached before; nothing is new: proved
 
@@ -42,11 +43,17 @@ _LONG = 10
 """Steps from which on it is tried before others have long turns."""
 _MOST = 6
 """Coordinates, at most."""
-_KEPT = 2
-"""Frames with each number of steps at a time that are tried on the second grid, later one; covers that go on."""
+_WAYS = (5, 4, 3, 2, 1)
+"""Frames with numbers of steps at a time that are tried on the second grid, the third, .."""
+_LONGER = 2
+"""Covers that go on in the next round."""
+_FEW, _OPEN = 0.005, 0.1
+"""Shares of sets that are open, up to which cells that lead to them are cut: at once, and where none is farther."""
 _PATIENCE = 10.0
 """Seconds where there is no limit."""
-_FIRST = 0.5
+_FAR = 60
+"""Steps that are expected where all are asked about."""
+_FIRST = 0.3
 """Seconds for a cover on the first grid; on each finer one, twice as many."""
 
 
@@ -104,13 +111,25 @@ def _unsuited(question: Question) -> str | None:
 
 @dataclass
 class _Try:
-    """A cover on a grid. reached: after which step it was too coarse, or is, and the share of sets that were not."""
+    """A cover on a grid. reached: after which step it was too coarse, or is, and the share of sets that were not.
+
+    open: share of the sets that are open where it was too coarse; refined: are cells cut there?
+    """
 
     way: tuple[Frame, int]
     along: int
     cover: Cover
     reached: tuple[int, float] = (0, 0.0)
     coarse: bool = False
+    open: float = 0.0
+    refined: bool = False
+    spent: float = 0.0
+
+    @property
+    def expected(self) -> float:
+        """Seconds that it takes in all, about."""
+        last = self.cover.task.last
+        return self.spent * max(1.0, (_FAR if last is None else last) / max(1, self.reached[0]))
 
 
 class CoverSession:
@@ -128,6 +147,13 @@ class CoverSession:
         self._tries: list[_Try] = []
         self._number = 0
         """Those of the round, and the number of the one at hand."""
+
+    @property
+    def proved(self) -> float:
+        """Part of its time that is over, if the cover that is expected to end first ends as expected."""
+        left = [one.expected - one.spent for one in self._tries if one.spent and not one.coarse]
+        spent = sum(one.spent for one in self._tries)
+        return spent / (spent + min(left)) if left else 0.0
 
     def advance(self, budget: Budget) -> Answer:
         """Cover what is reached on finer and finer grids; others come after a while where there is no limit."""
@@ -157,15 +183,16 @@ class CoverSession:
         """The answer of a cover; None where it is too coarse, or takes longer."""
         begun, cover = budget.spent, one.cover
         try:
-            done = budget.spend(self._left, lambda part: _followed(cover, part))
+            done = budget.spend(self._left, lambda part: _followed(one, part))
         except CoarseError as error:
-            one.reached, one.coarse = (error.step, -error.share), True
+            one.reached, one.coarse, one.open = max(one.reached, (error.step, -error.share)), True, error.share
             return None
         finally:  # also where the turn ends sooner
             self._left -= budget.spent - begun
-        one.reached, one.coarse = (cover.step, 0.0), done is not None
+            one.spent += budget.spent - begun
+        one.reached, one.coarse = max(one.reached, (cover.step, 0.0)), done is not None
         question, task = self.question, cover.task
-        if not done or (question.inside and cover.leaving):
+        if not done:
             return None
         inside = question.inside or (question.certified and not cover.leaving)
         proved = Proved("bounds", frozenset(cover.leaving), task.system.may_deadlock, inside=inside)
@@ -175,9 +202,12 @@ class CoverSession:
         """The next round: what takes longer, and the ways that led farthest on a finer grid."""
         last = [one for one in self._tries if one.along == _ALONG[min(self._round, len(_ALONG) - 1)]]
         best = sorted(last, key=lambda one: one.reached, reverse=True)
-        kept = 1 if self._round else _KEPT
-        self._ways = [way for stride in _STRIDES for way in [one.way for one in best if one.way[1] == stride][:kept]]
-        longer = [one for one in self._tries if not one.coarse][-_KEPT:]
+        self._ways = [one.way for one in best][: _WAYS[min(self._round, len(_WAYS) - 1)]]
+        longer = sorted((one for one in self._tries if not one.coarse), key=lambda one: one.expected)[:_LONGER]
+        coarse = [one for one in self._tries if one.coarse and 0 < one.open <= _OPEN and not one.refined]
+        for one in sorted(coarse, key=lambda one: one.reached, reverse=True)[:1]:
+            one.refined = True
+            longer.append(one)
         self._round, self._number, self._seconds = self._round + 1, 0, 2 * self._seconds
         self._tries = longer + (self._on(_ALONG[self._round]) if self._round < len(_ALONG) else [])
         self._left = self._seconds
@@ -201,16 +231,25 @@ class CoverSession:
         if self._runs is None:
             return "no runs were found that tell how wide sets are"
         wrong = nnf(holds, negate=True)
-        self._task = Task(axes, first, last, wrong, question.semantics == "float32")
+        self._task = Task(axes, first, last, wrong, question.semantics == "float32", question.inside)
         self._ways = [(frame, stride) for frame in frames(axes.names, self._runs) for stride in _STRIDES]
         self._tries, self._left = self._on(_ALONG[0]), self._seconds
         return None
 
 
-def _followed(cover: Cover, budget: Budget) -> bool:
-    while not cover.advance(budget):
-        pass
-    return True
+def _followed(one: _Try, budget: Budget) -> bool:
+    cover = one.cover
+    if one.coarse and not cover.back(one.open):
+        raise CoarseError(one.reached[0], one.open)
+    one.coarse = False
+    while True:
+        try:
+            while not cover.advance(budget):
+                pass
+            return True
+        except CoarseError as error:
+            if error.share > (_OPEN if one.refined else _FEW) or not cover.back(error.share):
+                raise
 
 
 COVERS = CoverSearch()
