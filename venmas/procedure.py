@@ -185,8 +185,9 @@ class Session(Protocol):
 
     One that cuts the initial set has a method `remaining`, which says what of it is not refuted (`Remaining`). One has
     `struggling`, a Boolean, where more of the same may look like no end, so that others deserve more time. One has
-    `proved`, the part of the initial set that it has refuted, so that it is seen whether it may end in time. One has
-    `wait`, seconds of a stage that it leaves to others, where they are likely to decide.
+    `proved`, the part of its work that is done, such as of the initial set that it has refuted, so that it is seen
+    whether it may end in time. One has `wait`, seconds of a stage that it leaves to others, where they are likely to
+    decide.
     """
 
     @property
