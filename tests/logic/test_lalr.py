@@ -28,6 +28,8 @@ def plain(tables: dict[str, Any]) -> object:
         rows.append(row)
     assert len(rows) == len(table["states"])
     terminals = sorted((memo[t["@"]] for t in parsing["lexer_conf"]["terminals"]), key=lambda t: t["name"])
+    for terminal in terminals:  # without an end, it is as wide as this release of Python says
+        terminal["pattern"] = {**terminal["pattern"], "_width": terminal["pattern"].get("_width", [0])[0]}
     rules = [memo[rule["@"]] for rule in tables["data"]["rules"]]
     ends = [found.index(state) for state in table["end_states"].values()]
     return rows, ends, terminals, rules, parsing["lexer_conf"]["ignore"], tables["data"]["options"], tables["of"]

@@ -76,10 +76,10 @@ def test_covers_whose_cells_are_cut_hold_all_runs(
     asked = Task(Axes(system), first, STEPS, wrong, False)
     suggested = frames(asked.axes.names, states)
     cover, ended, budget = Cover(asked, suggested[which % len(suggested)], stride, 2, states), False, Budget(0.5)
-    if units:  # which are halved; what was reached before does not count then
+    cover._layers._wanted = [(k // 4 if units else 0,) * len(asked.axes.names) for k in range(STEPS + 1)]
+    if units:  # which are halved: what was reached before does not count then
         goes_on = cover._layers.goes_on
         cover._layers.goes_on = lambda step, _: goes_on(step, False)  # type: ignore[method-assign]
-        cover._layers._wanted = [(k // 4,) * len(asked.axes.names) for k in range(STEPS + 1)]
     with suppress(BudgetError):
         while not ended:
             try:
