@@ -161,7 +161,8 @@ class ForeverSession:
         return Unknown(Reason.OPEN, "")
 
     def _violated(self, budget: Budget) -> Answer:
-        witness = self._stay(budget)
+        with limited(budget):  # its own sets of samples, too
+            witness = self._stay(budget)
         return Unknown(Reason.OPEN, "") if witness is None else Violated(witness)
 
     def _stay(self, budget: Budget) -> Witness | None:
