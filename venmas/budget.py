@@ -84,6 +84,8 @@ class Budget:
         of a step keeps to the latter."""
         self.describe: Callable[[float], Progress] = self._steps
         """Makes the progress of the whole from the seconds so far; whoever works may set another one."""
+        self.watch: Callable[[], None] | None = None
+        """Looks, when the whole does, whether this work is still asked for; raises the `BudgetError` that ends it."""
         self.steps, self._shown = 0, 0.0
         self._seen, self._before = 0.0, 0.0 if part else peak_mb()
 
@@ -174,6 +176,8 @@ class Budget:
         if self.progress is not None:
             self.progress(self.describe(now - self.begun))
             self._shown += 10 * (monotonic() - now)  # whoever is slow to show it is told less often: the work goes on
+        if self.watch is not None:
+            self.watch()
 
 
 _ambient: ContextVar[Budget | None] = ContextVar("budget", default=None)

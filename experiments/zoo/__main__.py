@@ -38,6 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--linear", action="store_true", help="linear plants under ReLU and argmax policies")
     parser.add_argument("--only", default="", metavar="TEXT", help="loops whose names hold the text")
     parser.add_argument("--certify", action="store_true", help="write certificates, and check them")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="of a question")
     parser.add_argument("--out", type=Path, default=Path("zoo.csv"), metavar="FILE")
     parser.add_argument("--table", action="store_true", help="only the table of what the file has")
     options = parser.parse_args(arguments)
@@ -62,7 +63,7 @@ def jobs(options: argparse.Namespace) -> list[tuple[str, int, Asked]]:
 def ask(name: str, number: int, asked: Asked, options: argparse.Namespace) -> Row:
     """The row of a question, from a process of its own."""
     told = [sys.executable, "-m", "experiments.zoo.single", name, str(number), str(options.timeout)]
-    told += ["--certify"] if options.certify else []
+    told += ["--workers", str(options.workers), *(["--certify"] if options.certify else [])]
     done = subprocess.run(told, check=False, capture_output=True, text=True)
     row: Row = dict.fromkeys(COLUMNS, "") | {"verdict": "crash", "reason": done.stderr[-300:], "seconds": "0"}
     if done.returncode == 0:

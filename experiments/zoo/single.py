@@ -1,4 +1,4 @@
-"""One question in a process of its own: ``LOOP NUMBER TIMEOUT [--certify]``; the last line is its row as JSON."""
+"""One question in a process of its own: ``LOOP NUMBER TIMEOUT [--workers 2] [--certify]``; the last line is its row as JSON."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ def main() -> None:
     parser.add_argument("loop", choices=list(EVERY))
     parser.add_argument("number", type=int)
     parser.add_argument("timeout", type=float)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--certify", action="store_true")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
-    print(json.dumps(row(options.loop, options.number, options.timeout, options.certify)))
+    print(json.dumps(row(options.loop, options.number, options.timeout, options.certify, options.workers)))
 
 
-def row(name: str, number: int, timeout: float, certify: bool) -> dict[str, str]:
+def row(name: str, number: int, timeout: float, certify: bool, workers: int) -> dict[str, str]:
     """What became of a question."""
     system, asked = EVERY[name].build(), stored()[name][number]
     found = {"verdict": "refused", "reason": "", "by": "", "basis": "", "check": ""}
@@ -36,7 +37,7 @@ def row(name: str, number: int, timeout: float, certify: bool) -> dict[str, str]
         file = Path(folder) / "proof.gz" if certify else None
         wall, cpu = time.perf_counter(), time.process_time()
         try:
-            report = verify(system, asked.formula, timeout=timeout, certificate=file, workers=1)
+            report = verify(system, asked.formula, timeout=timeout, certificate=file, workers=workers)
         except InputError as error:
             found["reason"] = str(error)[:300]
         else:

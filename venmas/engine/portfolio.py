@@ -10,7 +10,7 @@ from time import monotonic
 from venmas.answer import BASES, Answer, Figures, Proved, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError, limited
 from venmas.engine.modes import DEFAULTS, MODES, SHARE, WRITTEN, Mode, Turn
-from venmas.engine.stage import Stage
+from venmas.engine.stage import Stage, away
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.system.disturbances import noise_of
@@ -205,9 +205,28 @@ class Portfolio:
         begun: sessions about it that are gone on with. without: a procedure that is not asked.
         """
         self.decided, self._refused = "", {}
+        sessions, main = dict(begun or {}), self._for(question)
+        try:
+            answer = self._in_stages(question, sessions, main, without)
+            if isinstance(answer, Unknown) and not answer.final:
+                answer = self._awaited(sessions, self.budget if self.mode.resort else main) or answer
+            return answer
+        finally:
+            for session in sessions.values():
+                if away(session):
+                    session.end()  # type: ignore[attr-defined]
+
+    def _awaited(self, sessions: dict[str, Session], budget: Budget) -> Answer | None:
+        """The answer of a session that goes on in another process, when all others have ended."""
+        for name in [name for name, session in sessions.items() if away(session) and not budget.over]:
+            answer = self.advance(name, sessions[name], budget)
+            if not isinstance(answer, Unknown):
+                return answer
+        return None
+
+    def _in_stages(self, question: Asked, sessions: dict[str, Session], main: Budget, without: str) -> Answer:
         answer: Answer | None = None
-        sessions, carried = dict(begun or {}), dict[str, Turn]()
-        main = self._for(question)
+        carried = dict[str, Turn]()
         for number, turns in enumerate(self.mode.stages, 1):
             stage = [t for t in turns if _has(t, question) and t.procedure != without]
             if not stage:
@@ -241,6 +260,11 @@ class Portfolio:
         last = reversed(self.mode.stages[-1])  # the search in rationals first: it is loaded sooner than the programs
         return any(unread(get_procedure(turn.procedure), question) is None for turn in last)
 
+    def _several(self, question: Asked) -> bool:
+        """Is there another core for a session about this question? Many small questions are asked in one process."""
+        settings = self.run.settings
+        return settings.workers > 1 and question.about == "property" and ISOLATED.of(settings) == "on"
+
     def _untaken(self) -> Unknown:
         """Nobody takes the question; where nothing else says why, the reasons."""
         why = "; ".join(f"{name}: {text}" for name, text in self._refused.items())
@@ -264,6 +288,10 @@ class Portfolio:
                 why = unread(procedure, question) or procedure.accepts(question, self.run)
                 if why is None:
                     session = procedure.start(question, self.run)
+                    if getattr(procedure, "apart", False) and self._several(question):
+                        from venmas.engine.apart import Apart
+
+                        session = Apart(session, self.run)
                     if question.about == "property":
                         self._begun[name] = session
                     return session

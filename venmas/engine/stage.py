@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 _MOSTLY = 0.8
 """Part of the time for a procedure that is seen to end in it."""
+_LOOK = 1.0
+"""Seconds within which it is seen whether another process has an answer: more than it ever takes."""
+
+
+def away(session: Session) -> bool:
+    """Does it go on in another process?"""
+    return bool(getattr(session, "away", False))
 
 
 class Stage:
@@ -40,15 +47,42 @@ class Stage:
         """The budget of the main procedure."""
         self.shares = Shares({turn.procedure: turn.share for turn in self.others}, least=0.0)
         self.begun, self.pause = monotonic(), self.main.pause
+        self._before: Callable[[], None] | None = None
+        self._arrived: Answer | None = None
 
     def run(self) -> Answer | None:
         """Turns until one decides or the main one is at its end, whose answer is returned."""
+        root, self._before = self.budget.root, self.budget.root.watch
+        root.watch = self._watch
         try:
             return self._run()
         except BudgetError as error:
+            if self._arrived is not None:
+                return self._arrived
             if self.own is self.budget or error.budget is not self.own:
                 raise
             return Unknown(Reason.TIME, error.message)
+        finally:
+            root.watch = self._before
+
+    def _watch(self) -> None:
+        """End what is done here when one that goes on in another process has the answer."""
+        if self._before is not None:
+            self._before()
+        self._arrived = self._elsewhere()
+        if self._arrived is not None:
+            raise BudgetError(self.budget, Reason.TIME, "another procedure had the answer")
+
+    def _elsewhere(self) -> Answer | None:
+        """An answer of those that go on in other processes, if there is one by now."""
+        for name in [name for name, session in self.sessions.items() if away(session)]:
+            session = self.sessions[name]
+            answer = self.budget.spend(_LOOK, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023
+            if isinstance(answer, Unknown):
+                del self.sessions[name]
+            elif answer is not None:
+                return answer
+        return None
 
     def _run(self) -> Answer | None:
         for turn in (*self.others, self.main):
@@ -57,17 +91,23 @@ class Stage:
                 session = self.portfolio.start(turn.procedure, self.question, budget)
                 if session is not None:
                     self.sessions[turn.procedure] = session
-        self.others = [turn for turn in self.others if turn.procedure in self.sessions]
-        if self.main.procedure not in self.sessions:
+        self.others = [turn for turn in self.others if self._here(turn)]
+        if not self._here(self.main):
             return self._without()
         eager = {t.procedure for t in self.others if self._eager(t)}
         for turn in self.others:
             self.shares.grant(turn.procedure, turn.first)
         for number in range(10**9):
-            answer = self._others(number, eager) or self._step()
+            answer = self._elsewhere() or self._others(number, eager) or self._step()
             if answer is not None:
                 return answer
+            if not self._here(self.main):
+                return self._without()
         raise AssertionError("the main procedure ends")
+
+    def _here(self, turn: Turn) -> bool:
+        """Is there a session of a procedure that works in this process?"""
+        return turn.procedure in self.sessions and not away(self.sessions[turn.procedure])
 
     def _eager(self, turn: Turn) -> bool:
         eager = getattr(get_procedure(turn.procedure), "eager", None)
@@ -78,6 +118,9 @@ class Stage:
         leading = next((t for t in self.others if t.lead), None)
         for turn in list(self.others):
             name = turn.procedure
+            if not self._here(turn):
+                self.others.remove(turn)
+                continue
             if number < 2 and (name not in eager or (turn.lead and turn is not leading)):
                 continue
             session = self.sessions[name]
@@ -124,7 +167,7 @@ class Stage:
         last = self.portfolio.mode.stages[-1]
         on = {t.procedure for stage in self.later for t in (stage if stage is last else stage[:-1])}
         for turn in self.others:
-            if turn.procedure not in on:
+            if turn.procedure not in on and self._here(turn):
                 answer = self._alone(turn)
                 if answer is not None and not isinstance(answer, Unknown):
                     return answer

@@ -76,7 +76,7 @@ class CoverSearch:
 
     name = "covers"
     help = "Boxes on grids in skew coordinates, around all states that runs reach."
-    smooth = noisy = True
+    smooth = noisy = apart = True
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """AG p, for ever or in a window of steps, p about one state, of systems of a few real variables."""

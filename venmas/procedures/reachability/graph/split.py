@@ -180,9 +180,9 @@ def cut_compiled(
     Returns the parts, the box that each is of, and the numbers of their cases; None where `undecided` has no words for
     what is open, or compiled code cannot be loaded.
     """
-    if compiled("venmas.bounds.compiled.cutting") is None:
+    cutting = compiled("venmas.bounds.compiled.cutting")
+    if cutting is None:
         return None
-    from venmas.bounds.compiled.cutting import cut_boxes
     from venmas.bounds.compiled.zonotope_kernel import SETTLED, SEVERAL, UNKNOWN
 
     numbers = present(boxes.location)
@@ -207,7 +207,9 @@ def cut_compiled(
     total = 0
     while len(source):
         yield
-        parts = cut_boxes(asked, table, group[source[:_BATCH]], low[:_BATCH], high[:_BATCH], least, space.workers, join)
+        parts = cutting.cut_boxes(
+            asked, table, group[source[:_BATCH]], low[:_BATCH], high[:_BATCH], least, space.workers, join
+        )
         origin = source[:_BATCH][parts.source]
         swept = parts.outcomes >= 0
         at = group[origin] * size + parts.outcomes

@@ -1,0 +1,116 @@
+"""Sessions that go on in another process: their answers end what is done here, and nothing is left of them."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from typing import Any
+
+import pytest
+
+from tests.engine.apart_toys import Toy
+from tests.procedures.covers.systems import loop
+from venmas import System
+from venmas.answer import Answer, Proved
+from venmas.budget import Budget, BudgetError
+from venmas.engine import apart, portfolio, stage
+from venmas.engine.modes import Mode, Turn
+from venmas.engine.portfolio import Portfolio
+from venmas.logic import Bounded
+from venmas.model.system.disturbances import drawn
+from venmas.procedure import Run, Settings
+from venmas.question import Question, read_formula, read_property
+
+BESIDE = ((Turn("toy", first=0.1, share=0.5), Turn("other")),)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[Any]]:
+    """Sessions leave at once; the processes that were started."""
+    monkeypatch.setattr(apart, "_HERE", 0.0)
+    processes: list[subprocess.Popen[Any]] = []
+
+    class Noted(apart.WorkerProcess[None]):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            processes.append(self.process)
+
+    monkeypatch.setattr(apart, "WorkerProcess", Noted)
+    return processes
+
+
+def settle(
+    monkeypatch: pytest.MonkeyPatch, stages: Any, workers: int = 2, budget: Budget | None = None, **toys: Toy
+) -> tuple[Answer, Portfolio]:
+    for room in (portfolio, stage):
+        monkeypatch.setattr(room, "get_procedure", toys.__getitem__)
+    system = System("toy")
+    x = system.real("x", 0, 1)
+    system.branch("stay")
+    system.initial(x >= 0)
+    with Run(Settings(workers)) as run:
+        made = Portfolio(Mode("toys", "toys", stages), run, budget or Budget(60), None)
+        return made.settle(Question(system, Bounded(read_formula(system, "AX x <= 1")))), made
+
+
+def test_an_answer_from_elsewhere_ends_what_is_done_here(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    begun = time.monotonic()
+    answer, made = settle(monkeypatch, BESIDE, toy=Toy(0.5), other=Toy(apart=False))
+    assert answer == Proved("bounds") and made.decided == "toy" and time.monotonic() - begun < 30
+    facts = dict(made.tried["toy"].figures.facts())
+    assert facts["pid"] == str(soon[0].pid) and facts["in a process of its own"].endswith(" s")
+    assert len(soon) == 1 and soon[0].poll() is not None
+    assert made.tried["other"].why != ""
+
+
+def test_what_is_alone_is_waited_for(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    for stages in (((Turn("toy"),),), ((Turn("toy"),), (Turn("other", begun=True),))):
+        answer, _ = settle(monkeypatch, stages, toy=Toy(0.5), other=Toy(apart=False))
+        assert answer == Proved("bounds") and soon[-1].poll() is not None
+
+
+@pytest.mark.parametrize(
+    ("ends", "why"), [("killed", "signal 9"), ("failed", "it is broken"), ("stuck", "it is stuck")]
+)
+def test_others_go_on_after_an_end_without_an_answer(
+    monkeypatch: pytest.MonkeyPatch, soon, ends: str, why: str
+) -> None:
+    answer, made = settle(monkeypatch, BESIDE, toy=Toy(0.1, ends), other=Toy(1.0))
+    assert answer == Proved("bounds") and made.decided == "other" and why in made.tried["toy"].why
+    assert [process.poll() is None for process in soon] == [False, False]
+
+
+def test_nothing_is_left_of_an_interrupted_run(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        settle(monkeypatch, BESIDE, toy=Toy(60), other=Toy(ends="stopped", apart=False))
+    assert len(soon) == 1 and soon[0].poll() is not None
+
+
+def test_the_limit_is_kept(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    budget, begun = Budget(5.0), time.monotonic()
+    with pytest.raises(BudgetError):
+        settle(monkeypatch, BESIDE, budget=budget, toy=Toy(60), other=Toy(apart=False))
+    assert time.monotonic() - begun < 7 and len(soon) == 1 and soon[0].poll() is not None
+
+
+@pytest.mark.parametrize(("workers", "memory", "ignored"), [(1, None, None), (2, 10**6, None), (2, None, lambda: 0)])
+def test_some_stay(monkeypatch: pytest.MonkeyPatch, soon, workers: int, memory: int | None, ignored: object) -> None:
+    """One core; a limit of memory, of one process; and what cannot be pickled."""
+    budget = Budget(5.0, memory)
+    with pytest.raises(BudgetError):
+        settle(monkeypatch, BESIDE, workers, budget, toy=Toy(ignored=ignored), other=Toy(apart=False))
+    assert [process.poll() is None for process in soon] == ([False] if ignored else [])
+
+
+def test_covers_go_on_elsewhere(soon) -> None:
+    """With noise, choices and several branches; proved to be what it is, with the same number of boxes."""
+    for seed in range(3):
+        system, text = loop(seed), "AG^12 x0 <= 1000"
+        made, asked = drawn(system, 12), []
+        for workers in (1, 2):
+            with Run(Settings(workers)) as run:
+                found = Portfolio(Mode("covers", "covers", ((Turn("covers"),),)), run, Budget(60), None)
+                assert isinstance(found.settle(Question(made, read_property(system, text), undrawn=system)), Proved)
+                asked.append(found.tried["covers"].figures.facts()[0])
+        assert asked[0] == asked[1]
+    assert len(soon) == 3
