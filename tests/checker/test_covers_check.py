@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.procedures.covers.systems import loop, runs, task
 from venmas import System, verify
+from venmas.budget import Budget, BudgetError
 from venmas.checker.covers.check import Followed
 from venmas.checker.covers.grid import Finer, Grid
 from venmas.checker.file import KINDS, check_certificate
@@ -28,11 +29,19 @@ from venmas.model import where
 FINE = {"bits": 60, "order": 4, "substeps": 1, "slices": 1, "symbols": 20}
 
 
-def check(system: System, text: str, grid: Grid | dict[str, Any], kind: str = "bounded", inside: bool = False) -> Any:
-    """The result of a check of such a claim."""
+def check(
+    system: System,
+    text: str,
+    grid: Grid | dict[str, Any],
+    kind: str = "bounded",
+    inside: bool = False,
+    seconds: float | None = None,
+) -> Any:
+    """The result of a check of such a claim. Raises `BudgetError` after so many seconds."""
+    budget = Budget(seconds)
     row = grid.to_json() if isinstance(grid, Grid) else grid
     claim = Claim(text, kind, "real", inside)  # type: ignore[arg-type]
-    return KINDS["covers"].check(About(claim, system, {}), Lines([row, End(2).to_json()]))
+    return KINDS["covers"].check(About(claim, system, {}), Lines([row, End(2).to_json()], lambda _: budget()))
 
 
 def turning() -> System:
@@ -163,8 +172,8 @@ def test_no_grid_shows_what_runs_refute(
     if not begin and not forever:
         text = f"AG[0,12] x0 <= {limit}"
     try:
-        check(system, text, line, "always" if forever else "bounded")
-    except CheckError:
+        check(system, text, line, "always" if forever else "bounded", seconds=2.0)
+    except (BudgetError, CheckError):
         return
     assert reached <= limit
 

@@ -55,8 +55,9 @@ def test_covers_hold_all_runs(seed: int, smooth: bool, noisy: bool, stride: int,
         return
     suggested = frames(asked.axes.names, states)
     cover = Cover(asked, suggested[which % len(suggested)], stride, along, states)
-    with suppress(CoarseError):
-        while cover.step + stride <= STEPS and not cover.advance(Budget()):
+    budget = Budget(2.0)
+    with suppress(BudgetError, CoarseError):
+        while cover.step + stride <= STEPS and not cover.advance(budget):
             if cover.step < len(states):
                 assert outside(states[cover.step], cover) == 0
 

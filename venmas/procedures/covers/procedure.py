@@ -16,6 +16,7 @@ in between (Girard, HSCC 2005).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from venmas.answer import Answer, Proved, Unknown
@@ -145,8 +146,8 @@ class CoverSession:
         self._left = 0.0
         """Seconds of a cover in this round, and those that are left for the one at hand."""
         self._tries: list[_Try] = []
-        self._number = 0
-        """Those of the round, and the number of the one at hand."""
+        self._number, self._leads = 0, False
+        """Those of the round, the number of the one at hand, and whether the first is expected to end."""
 
     @property
     def proved(self) -> float:
@@ -176,7 +177,8 @@ class CoverSession:
             self.figures = Covered(one.along, one.cover.boxes, one.cover.step)
             if made is not None:
                 return made
-            self._number, self._left = self._number + 1, self._seconds
+            self._number += 1
+            self._left = self._slot
         return Unknown(Reason.OPEN, "the finest grids do not decide it")
 
     def _tried(self, one: _Try, budget: Budget) -> Proved | Unknown | None:
@@ -202,15 +204,21 @@ class CoverSession:
         """The next round: what takes longer, and the ways that led farthest on a finer grid."""
         last = [one for one in self._tries if one.along == _ALONG[min(self._round, len(_ALONG) - 1)]]
         best = sorted(last, key=lambda one: one.reached, reverse=True)
-        self._ways = [one.way for one in best][: _WAYS[min(self._round, len(_WAYS) - 1)]]
+        self._ways = _kept([one.way for one in best], _WAYS[min(self._round, len(_WAYS) - 1)])
         longer = sorted((one for one in self._tries if not one.coarse), key=lambda one: one.expected)[:_LONGER]
         coarse = [one for one in self._tries if one.coarse and 0 < one.open <= _OPEN and not one.refined]
         for one in sorted(coarse, key=lambda one: one.reached, reverse=True)[:1]:
             one.refined = True
             longer.append(one)
         self._round, self._number, self._seconds = self._round + 1, 0, 2 * self._seconds
+        self._leads = bool(longer) and not longer[0].coarse
         self._tries = longer + (self._on(_ALONG[self._round]) if self._round < len(_ALONG) else [])
-        self._left = self._seconds
+        self._left = self._slot
+
+    @property
+    def _slot(self) -> float:
+        """Seconds of the cover at hand: half of the round for the one that is expected to end first."""
+        return self._seconds * (max(1, len(self._tries) - 1) if self._leads and not self._number else 1)
 
     def _on(self, along: int) -> list[_Try]:
         assert self._task is not None and self._runs is not None
@@ -233,8 +241,17 @@ class CoverSession:
         wrong = nnf(holds, negate=True)
         self._task = Task(axes, first, last, wrong, question.semantics == "float32", question.inside)
         self._ways = [(frame, stride) for frame in frames(axes.names, self._runs) for stride in _STRIDES]
-        self._tries, self._left = self._on(_ALONG[0]), self._seconds
+        self._tries = self._on(_ALONG[0])
+        self._left = self._slot
         return None
+
+
+def _kept(ways: Sequence[tuple[Frame, int]], count: int) -> list[tuple[Frame, int]]:
+    """The first ways, among them one step at a time in the first frame: it loses most on a coarse grid, least on a fine
+    one."""
+    kept = list(ways[:count])
+    single = next((way for way in ways if way[0] is ways[0][0] and way[1] == 1), None)
+    return kept if single is None or single in kept or count < 2 else [*kept[:-1], single]
 
 
 def _followed(one: _Try, budget: Budget) -> bool:
