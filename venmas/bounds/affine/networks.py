@@ -14,7 +14,7 @@ import numpy as np
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.univariate import lines
 from venmas.bounds.rounding import FEW, TINY, UNIT_ERROR_32, Floats, ball, gamma
-from venmas.bounds.zonotope import affine, rounded, span
+from venmas.bounds.zonotope import affine, rounded, spread, total
 from venmas.budget import ask
 from venmas.nn import Network
 from venmas.nn.network import SMOOTH
@@ -47,7 +47,7 @@ def through(ring: Forms, network: Network, inputs: Sequence[Form], single: bool 
         z = np.concatenate([z, np.take_along_axis(units, first, 1)], 1)
         np.put_along_axis(sizes, first, 0.0, 1)
         ring.symbols += first.shape[1]
-    e = (e + sizes.sum(1)) * (1 + gamma(width + units.shape[1])) + TINY
+    e = (e + total(sizes)) * (1 + gamma(width + units.shape[1])) + TINY
     if single:
         e[lost] = np.inf
     return [ring.fresh(Form(np.ascontiguousarray(z[:, :, i]), e[:, i])) for i in range(z.shape[2])]
@@ -55,12 +55,16 @@ def through(ring: Forms, network: Network, inputs: Sequence[Form], single: bool 
 
 def relaxed(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats]:
     """The activation of every unit: z (B, 1+k, n), e (B, n)."""
-    rule = lines(activation, *span(z, e))
+    lo, hi, mass = spread(z, e)
+    rule = lines(activation, lo, hi)
     a = rule.slope
     centre, radius = ball(rule.lo, rule.hi)
     flat = a == 0
-    mass = np.where(flat, 0.0, a * (np.abs(z).sum(1) + e)) + np.abs(centre)
-    z = np.where(flat[:, None, :], 0.0, z * a[:, None, :])
+    lost = flat & ~np.isfinite(mass)  # 0 times infinity
+    mass = np.where(flat, 0.0, a * mass) + np.abs(centre)
+    z = z * a[:, None, :]
+    if lost.any():
+        z[np.broadcast_to(lost[:, None, :], z.shape)] = 0.0
     z[:, 0] += centre
     known = (rule.lo == 0) & (rule.hi == 0) & ((a == 1) | flat)
     radius = np.where(known, 0.0, radius)

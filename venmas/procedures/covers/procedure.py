@@ -46,8 +46,8 @@ _MOST = 6
 """Coordinates, at most."""
 _WAYS = (5, 4, 3, 2, 1)
 """Frames with numbers of steps at a time that are tried on the second grid, the third, .."""
-_LONGER = 2
-"""Covers that go on in the next round."""
+_LONGER, _WAITING = 2, 6
+"""Covers that go on in the next round, and those that may in a later one."""
 _FEW, _OPEN = 0.005, 0.1
 """Shares of sets that are open, up to which cells that lead to them are cut: at once, and where none is farther."""
 _PATIENCE = 10.0
@@ -112,7 +112,8 @@ def _unsuited(question: Question) -> str | None:
 
 @dataclass
 class _Try:
-    """A cover on a grid. reached: after which step it was too coarse, or is, and the share of sets that were not.
+    """A cover on a grid. reached: the step after which it was too coarse, or is, and less the share of sets that were
+    open, all where they were too many.
 
     open: share of the sets that are open where it was too coarse; refined: are cells cut there?
     """
@@ -146,8 +147,10 @@ class CoverSession:
         self._left = 0.0
         """Seconds of a cover in this round, and those that are left for the one at hand."""
         self._tries: list[_Try] = []
+        self._waiting: list[_Try] = []
         self._number, self._leads = 0, False
-        """Those of the round, the number of the one at hand, and whether the first is expected to end."""
+        """Those of the round, those that wait for another one, the number of the one at hand, and whether the first is
+        expected to end."""
 
     @property
     def proved(self) -> float:
@@ -187,7 +190,8 @@ class CoverSession:
         try:
             done = budget.spend(self._left, lambda part: _followed(one, part))
         except CoarseError as error:
-            one.reached, one.coarse, one.open = max(one.reached, (error.step, -error.share)), True, error.share
+            one.reached = max(one.reached, (error.step, -error.share or -1.0))
+            one.coarse, one.open = True, error.share
             return None
         finally:  # also where the turn ends sooner
             self._left -= budget.spent - begun
@@ -205,11 +209,14 @@ class CoverSession:
         last = [one for one in self._tries if one.along == _ALONG[min(self._round, len(_ALONG) - 1)]]
         best = sorted(last, key=lambda one: one.reached, reverse=True)
         self._ways = _kept([one.way for one in best], _WAYS[min(self._round, len(_WAYS) - 1)])
-        longer = sorted((one for one in self._tries if not one.coarse), key=lambda one: one.expected)[:_LONGER]
-        coarse = [one for one in self._tries if one.coarse and 0 < one.open <= _OPEN and not one.refined]
-        for one in sorted(coarse, key=lambda one: one.reached, reverse=True)[:1]:
+        known = [*self._tries, *self._waiting]
+        going = sorted((one for one in known if not one.coarse), key=lambda one: one.expected)
+        coarse = [one for one in known if one.coarse and 0 < one.open <= _OPEN and not one.refined]
+        coarse.sort(key=lambda one: one.reached, reverse=True)
+        longer = [*going[:_LONGER], *coarse[:1]]
+        for one in coarse[:1]:
             one.refined = True
-            longer.append(one)
+        self._waiting = [*going[_LONGER:], *coarse[1:]][:_WAITING]
         self._round, self._number, self._seconds = self._round + 1, 0, 2 * self._seconds
         self._leads = bool(longer) and not longer[0].coarse
         self._tries = longer + (self._on(_ALONG[self._round]) if self._round < len(_ALONG) else [])
