@@ -4,6 +4,7 @@ A certificate has one line, `Grid`. The check follows all states itself: sets be
 initial sets, about as wide as cells. Each is enclosed by affine forms for `stride` steps (`flowpipes.state`), the noise
 of each step a symbol of its own. What comes of them is put into boxes ``low <= M x <= high`` of integers, M the
 rows of the grid. These are cut along the cells of a grid, and one box around all that is in a cell goes on (`paving`).
+Many sets are followed at once (`batch`), by the same rules; those that this does not show anything of one by one.
 
 No state at a step of the window is one that breaks p, nor, if so claimed, any outside of its declared range: both are
 looked at in every set of forms. From the last step before the window on, boxes are joined with what was there before:
@@ -25,8 +26,10 @@ from itertools import product
 
 import numpy as np
 
+from venmas.checker.covers.batch.course import Begin, Course, OpenSetError, boxed, parted
+from venmas.checker.covers.batch.curves import BeyondError, UnsupportedError
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
-from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving, marked, paved
+from venmas.checker.covers.paving import SIDE, CrowdedError, Ints, Marks, Paving, marked, paved
 from venmas.checker.flowpipes.forms import Form, Forms, enclosing
 from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.target import Target
@@ -44,6 +47,9 @@ _LARGEST = 1 << 45
 """Coordinates beyond which sets are too wide for any grid."""
 _SETS = 4096
 """Sets that `stride` steps make of one, at most."""
+_BATCH, _FEW, _ALONE = 512, 2, 256
+"""Sets that are followed at once; how few are as soon followed alone; how many more are until all are."""
+Boxes = tuple[Ints, Ints]
 
 
 class OpenError(Exception):
@@ -74,8 +80,9 @@ class Following:
             self._cuts = grid.cells()
         except ValueError as error:
             raise OpenError(str(error)) from None
+        self._course: Course | None = Course(self.axes, self.target.formula, self.first, self._fine, single, inside)
         self._rows, self._columns, self._parts = rows, columns, self.axes.parts(rows)
-        self.step = self.boxes = 0
+        self.step = self.boxes = self._batched = self._alone = 0
         self._known: Paving | None = None
         """What was reached before, on the grid at hand, if what follows it is to have the same property."""
         self._marks = self._marks_at(0)
@@ -93,18 +100,18 @@ class Following:
         """Follow all sets of a layer; are they the last?"""
         steps = self.grid.stride if self.last is None else min(self.grid.stride, self.last - self.step)
         begun, end = self.step, self.step + steps
-        marks, ends = self._marks_at(end), list[tuple[list[int], list[int]]]()
+        marks, ends = self._marks_at(end), list[Boxes]()
         rows = finer(self._rows, self._halved(end, marks))
-        for number in range(len(self._layer)):
-            tick()
-            self.boxes += 1
+        for first in range(0, len(self._layer), _BATCH):
+            numbers = range(first, min(first + _BATCH, len(self._layer)))
+            self.boxes += len(numbers)
             if self.boxes > self.grid.boxes:
                 raise OpenError(f"more than {self.grid.boxes} boxes")
-            ends += self._followed(self._start(number), steps, rows, tick)
+            ends += self._boxes(numbers, steps, rows, tick)
         self.step = end
-        if end == self.last or not ends:
+        low, high = (np.concatenate([pair[side] for pair in ends]) if ends else np.arange(0) for side in (0, 1))
+        if end == self.last or not len(low):
             return True
-        low, high = np.array(ends, dtype=np.int64).transpose(1, 0, 2)
         made = paved(low, high, marks)
         if self._known is None or begun + 1 < self.first or self.grid.units(begun) != self.grid.units(end):
             self._known = self._layer = made
@@ -120,6 +127,43 @@ class Following:
     def _halved(self, step: int, marks: Marks) -> list[int]:
         """Halvings of the smallest units by then."""
         return [h + marks.depth for h in self.grid.halved(step)]
+
+    def _boxes(self, numbers: range, steps: int, rows: Rows, tick: Callable[[], None]) -> list[Boxes]:
+        """Boxes around what follows some sets: of all at once, or where that does not do, of fewer, and one by one."""
+        if self._course is not None and len(numbers) >= _FEW:
+            tick()
+            try:
+                made = self._course.boxes(self._begin(numbers), len(numbers), self.step, steps, rows, tick)
+                self._batched += len(numbers)
+                return [made]
+            except UnsupportedError:
+                self._course = None
+            except (BeyondError, OpenSetError):
+                if half := len(numbers) // 2:
+                    return [
+                        pair for n in (numbers[:half], numbers[half:]) for pair in self._boxes(n, steps, rows, tick)
+                    ]
+        self._alone += len(numbers)
+        if self._alone > _ALONE + self._batched:  # batches are no use
+            self._course = None
+        ends = list[tuple[list[int], list[int]]]()
+        for number in numbers:
+            tick()
+            ends += self._followed(self._start(number), steps, rows, tick)
+        if not ends:
+            return []
+        low, high = np.array(ends, dtype=np.int64).transpose(1, 0, 2)
+        return [(low, high)]
+
+    def _begin(self, numbers: range) -> Begin:
+        """The sets of some numbers in the layer."""
+        part, depth = self._layer.rows(slice(numbers.start, numbers.stop)), self._marks.depth
+        if self.step:
+            units = [Fraction(1, 1 << h) for h in self._halved(self.step, self._marks)]
+            columns = tuple(tuple(c * u for c, u in zip(column, units, strict=True)) for column in self._columns)
+            return boxed(self.axes.names, columns, part.low, part.high)
+        region = part.low[:, 0] // SIDE >> depth
+        return parted(self.axes.names, self._parts, region, part.low[:, 1:], part.high[:, 1:], depth)
 
     # -- sets ----------------------------------------------------------------------------------------------------------
 

@@ -28,20 +28,20 @@ from venmas.nn.network import Layer
 
 Ints = NDArray[np.int64]
 
-_UNITS = (40, 30, 20)
+UNITS = (40, 30, 20)
 """Bits of the unit of values, the first one that they fit; not fewer than those of slopes."""
-_VALUES, _WEIGHTS, _SHIFT = 50, 36, 40
+VALUES, _WEIGHTS, _SHIFT = 50, 36, 40
 """Bits of values and of weights, at most; the greatest T."""
 
-_PRECISION, _UNIT_ERROR = 24, 20
+PRECISION, UNIT_ERROR = 24, 20
 """Of float32, 2^-p: relative error of an operation, and absolute one of tanh and sigmoid, as docs/semantics.md says."""
-_KEPT = 8
+KEPT = 8
 """Units whose symbols several outputs share."""
 _WIDE = 4096
 """Inputs of a layer, at most, so that sums of sizes stay below 2^62."""
 
 
-class _TooLargeError(Exception):
+class TooLargeError(Exception):
     """A value beyond the range of the unit."""
 
 
@@ -53,12 +53,12 @@ def apply_network(network: Network, inputs: Sequence[Form], ring: Forms, single:
     """
     if single and network.float32_obstacle:
         raise OutsideError(network.float32_obstacle)
-    for bits in _UNITS:
+    for bits in UNITS:
         if bits > ring.bits:
             continue
         try:
             return _Pass(bits, ring, single).run(network, inputs)
-        except _TooLargeError:
+        except TooLargeError:
             continue
     raise OutsideError(f"values of network {network.name!r} are too large to be enclosed")
 
@@ -72,20 +72,20 @@ class _Pass:
 
     def run(self, network: Network, inputs: Sequence[Form]) -> list[Form]:
         symbols = self.ring.symbols
-        if any(form.size + abs(form.c) >> self.down >= 1 << _VALUES for form in inputs):
-            raise _TooLargeError
+        if any(form.size + abs(form.c) >> self.down >= 1 << VALUES for form in inputs):
+            raise TooLargeError
         centres = np.array([[f.c >> self.down for f in inputs]], dtype=np.int64)
         z = np.concatenate([centres, (rows.table([f.g for f in inputs], symbols).T >> self.down).astype(np.int64)])
         radii = np.array([-(-f.e >> self.down) + symbols + 1 for f in inputs], dtype=np.int64)
         if self.single:
-            radii = radii + (np.abs(z).sum(0) + radii >> _PRECISION) + 2  # rounded up, and what underflow loses
-        for layer in _scaled(network, self.bits):
+            radii = radii + (np.abs(z).sum(0) + radii >> PRECISION) + 2  # rounded up, and what underflow loses
+        for layer in scaled(network, self.bits):
             ask()
             z, radii = self._affine(layer, z, radii)
             if layer.activation != "linear":
                 z, radii = self._units(layer.activation, z, radii)
         own = np.abs(z[1 + symbols :])
-        kept = np.argsort(-own.sum(1), kind="stable")[: _KEPT if len(radii) > 1 else 0]
+        kept = np.argsort(-own.sum(1), kind="stable")[: KEPT if len(radii) > 1 else 0]
         z, radii = np.concatenate([z[: 1 + symbols], z[1 + symbols + kept]]), radii + own.sum(0) - own[kept].sum(0)
         self.ring.symbols += len(kept)
         found = []
@@ -94,11 +94,11 @@ class _Pass:
             found.append(self.ring.fresh(Form(int(column[0]) << self.down, g, radius << self.down)))
         return found
 
-    def _affine(self, layer: _Scaled, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
+    def _affine(self, layer: Scaled, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
         """W x + b. Each weight is off by at most one unit of 2^-T where it is not exact, and each bias by one."""
         shift, size = layer.shift, np.abs(z).sum(0) + radii
         if not layer.fits or not layer.holds(size):
-            raise _TooLargeError
+            raise TooLargeError
         out = layer.forward.times(z, (1 << shift) >> 1, shift)
         out[0] += layer.bias
         up = (1 << shift) - 1
@@ -120,7 +120,7 @@ class _Pass:
         else:
             kept, error = self._between(activation, z, radii, low, high)
             if self.single:
-                error += 1 << (self.bits - _UNIT_ERROR)
+                error += 1 << (self.bits - UNIT_ERROR)
         own = np.flatnonzero(error)
         forms = np.zeros((len(z) + len(own), len(error)), dtype=np.int64)
         forms[: len(z)] = kept
@@ -149,7 +149,7 @@ class _Pass:
         return kept, most - middle + grown + np.where(slopes, len(z), 0)
 
 
-class _Scaled:
+class Scaled:
     """A layer with weights in units of 2^-T, and its bias in units of 2^-bits: the same for every pass.
 
     fits: is it small enough for the integers that are used? vague: of each weight, whether it is rounded; None where
@@ -161,20 +161,20 @@ class _Scaled:
         largest, most = (float(np.abs(part).max(initial=0.0)) for part in (weight, bias))
         shift = min(_SHIFT, _WEIGHTS - int(np.frexp(largest)[1])) if largest else 0
         self.activation, self.in_size, self.shift = layer.activation, layer.in_size, max(shift, 0)
-        self.fits = layer.in_size <= _WIDE and shift >= 0 and most < 2.0 ** (_VALUES - bits)
+        self.fits = layer.in_size <= _WIDE and shift >= 0 and most < 2.0 ** (VALUES - bits)
         if not self.fits:
             return
-        scaled = np.ldexp(weight.astype(np.float64), shift)
-        whole = np.rint(scaled).astype(np.int64)
-        vague = (np.rint(scaled) != scaled).astype(np.int64)
+        units = np.ldexp(weight.astype(np.float64), shift)
+        whole = np.rint(units).astype(np.int64)
+        vague = (np.rint(units) != units).astype(np.int64)
         if layer.divisor is not None:  # weights are reciprocals, rounded to nearest: off by less than a unit in all
             vague |= whole != 0
         self.vague = vague if vague.any() else None
         self._sizes = np.abs(whole).astype(np.float64)
         self._norm = float(self._sizes.sum(1).max(initial=0.0))
         self.forward = Factor(np.ascontiguousarray(whole.T))
-        scaled = np.ldexp(bias.astype(np.float64), bits)
-        self.bias, self.most_bias = np.rint(scaled).astype(np.int64), np.ceil(np.abs(scaled)).astype(np.int64)
+        units = np.ldexp(bias.astype(np.float64), bits)
+        self.bias, self.most_bias = np.rint(units).astype(np.int64), np.ceil(np.abs(units)).astype(np.int64)
 
     @cached_property
     def sizes(self) -> Factor:
@@ -183,19 +183,20 @@ class _Scaled:
 
     def holds(self, size: Ints) -> bool:
         """Are sums of products with values of these sizes below the limit? The norm tells it soon of most."""
-        limit = 2.0 ** (_VALUES + self.shift)
+        limit = 2.0 ** (VALUES + self.shift)
         if self._norm * float(size.max(initial=0)) < limit / 2:
             return True
         return float((self._sizes @ size.astype(np.float64)).max(initial=0.0)) < limit
 
 
 @lru_cache(maxsize=8)
-def _scaled(network: Network, bits: int) -> tuple[_Scaled, ...]:
-    return tuple(_Scaled(layer, bits) for layer in network.layers)
+def scaled(network: Network, bits: int) -> tuple[Scaled, ...]:
+    """The layers of a network."""
+    return tuple(Scaled(layer, bits) for layer in network.layers)
 
 
 def _rounding(mass: Ints, n: int) -> Ints:
     """Errors in float32 of sums of n products, each with the bias and all of size `mass`, in units."""
     terms = n + 4  # the rounding of a weight, n products and sums, and the bias
-    below = (1 << _PRECISION) - terms
+    below = (1 << PRECISION) - terms
     return np.array([-(-m * terms // below) + 1 for m in mass.tolist()], dtype=np.int64)

@@ -21,7 +21,7 @@ from venmas.model.evaluation.elementary.registry import FUNCTIONS
 SLOPE_BITS = 16
 _TINY = 1 << 6
 """Width, in units, from which on nothing is gained by a slope."""
-_STEEPEST = ("tanh", "sigmoid")
+STEEPEST = ("tanh", "sigmoid")
 """Slopes of both are from 0 to 1, as networks need them."""
 Lines = tuple[int, int, int]
 Point = Callable[[int], Pair]
@@ -57,10 +57,10 @@ def _function(f: Function, low: int, high: int, bits: int) -> Lines:
 
     if bent:
         slope = ((value(high)[0] - value(low)[0]) << SLOPE_BITS) // (high - low)
-        if f.name in _STEEPEST:  # rounding may lead beyond the slopes that there are
+        if f.name in STEEPEST:  # rounding may lead beyond the slopes that there are
             slope = min(max(slope, 0), 1 << SLOPE_BITS)
         return _bent(value, lambda x: f.slope(x, bits), slope, (low, high), bits, bent)
-    if f.name in _STEEPEST:
+    if f.name in STEEPEST:
         slope = max(0, min(f.slope(low, bits)[0], f.slope(high, bits)[0]) >> (bits - SLOPE_BITS))
         return slope, _above(value, slope, low)[0], _above(value, slope, high)[1]
     if high - low > 3 << bits:

@@ -1,0 +1,1 @@
+"""Sets of a cover in batches, in numpy integers."""
