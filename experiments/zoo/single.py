@@ -1,4 +1,4 @@
-"""One question in a process of its own: ``LOOP NUMBER TIMEOUT [--workers 2] [--certify]``; the last line is its row as JSON."""
+"""One question in a process of its own: ``LOOP NUMBER TIMEOUT [--workers 2] [--certify]``; its row as JSON is last."""
 
 from __future__ import annotations
 
