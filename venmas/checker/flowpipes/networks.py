@@ -109,6 +109,8 @@ class _Pass:
         if self.single:
             mass = layer.sizes.times(size[None], up, shift)[0] + lost
             spread += _rounding(mass + layer.most_bias, layer.in_size)
+        if int(spread.max(initial=0)) >= 1 << VALUES:  # of weights that are rounded to 0, `holds` says nothing
+            raise TooLargeError
         return out, spread
 
     def _units(self, activation: str, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
@@ -182,7 +184,10 @@ class Scaled:
         return Factor(np.ascontiguousarray(self._sizes.T).astype(np.int64))
 
     def holds(self, size: Ints) -> bool:
-        """Are sums of products with values of these sizes below the limit? The norm tells it soon of most."""
+        """Are sums of products with values of these sizes below the limit, and sums of sizes below 2^62? The norm tells
+        it soon of most."""
+        if int(size.max(initial=0)) * self.in_size >= 1 << 62:
+            return False
         limit = 2.0 ** (VALUES + self.shift)
         if self._norm * float(size.max(initial=0)) < limit / 2:
             return True

@@ -112,8 +112,6 @@ class _Pass:
         out[:, 0] += layer.bias
         up = (1 << shift) - 1
         spread = np.full((len(z), len(layer.bias)), z.shape[1] // 2 + 1)  # to nearest: half a unit each
-        if int(size.max(initial=0)) * layer.in_size >= 1 << 62:  # so that sums of sizes do not wrap
-            raise TooLargeError
         lost = 0 if layer.vague is None else -(-(size @ layer.vague.T) >> shift)
         spread += lost
         if radii.any():
@@ -121,6 +119,8 @@ class _Pass:
         if self.single:
             mass = layer.sizes.times(size, up, shift) + lost
             spread += _rounding(mass + layer.most_bias, layer.in_size)
+        if int(spread.max(initial=0)) >= 1 << VALUES:  # of weights that are rounded to 0, `holds` says nothing
+            raise TooLargeError
         return out, spread
 
     def _units(self, activation: str, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
