@@ -137,7 +137,7 @@ class Apart:
         return None
 
     def _received(self, budget: Budget, seconds: float) -> Answer | None:
-        """What the process says within so many seconds."""
+        """An answer that the process gives within so many seconds."""
         process = self._process
         assert process is not None
         try:

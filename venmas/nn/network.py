@@ -4,8 +4,8 @@ A network is the real function of its stored weights: a float weight is the rati
 folded into weights with rounding. The one operation whose coefficients floats cannot hold, the division by a constant,
 keeps its divisor and says so in `Layer.weight_error`. A network with tanh or sigmoid units is `Network.smooth`: it is
 run in floats, enclosed by venmas/model/evaluation/balls.py, venmas/bounds/affine/networks.py (with
-venmas/bounds/affine/univariate.py), venmas/bounds/single.py and venmas/checker/flowpipes/networks.py, and refused by
-all others.
+venmas/bounds/affine/univariate.py), venmas/bounds/single.py, venmas/checker/flowpipes/networks.py and, of many sets,
+venmas/checker/covers/batch/networks.py, and refused by all others.
 
 To add an activation (a new literal of `Activation`): each place below reads `Layer.rectified`, or what comes of it, and
 refuses what is neither ReLU nor the identity, until it is taught.
