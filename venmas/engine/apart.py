@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,13 +45,14 @@ class Elsewhere:
 
 @dataclass(frozen=True, eq=False)
 class _Going:
-    """A session as work for another process."""
+    """A pickled session as work for another process, which reads it where errors are caught."""
 
-    session: Session
+    pickled: bytes
 
     def run(self, time_limit: float | None) -> tuple[Answer, Figures]:
         """Its answer, and its figures."""
-        budget, session = Budget(time_limit), self.session
+        budget = Budget(time_limit)
+        session: Session = pickle.loads(self.pickled)
         answer: Answer | None = None
         try:
             with limited(budget):
@@ -160,12 +162,12 @@ class Apart:
         limit = None if self._deadline == inf else max(0.0, self._deadline - monotonic())
         level = logging.getLogger("venmas").getEffectiveLevel()
         try:
-            process.connection.send(Order(_Going(self.own), limit, level))
-        except (OSError, EOFError):
-            raise
+            pickled = pickle.dumps(self.own)
         except Exception as error:  # whatever pickling raises
             log.info("it stays in this process: %s", error)
             self.end()
+        else:
+            process.connection.send(Order(_Going(pickled), limit, level))
 
     def _answer(self, outcome: Any) -> Answer:
         if not isinstance(outcome, tuple):  # of a worker that met an error
