@@ -17,7 +17,7 @@ import pytest
 from tests.checker.test_covers_check import FINE, check
 from venmas import System
 from venmas.checker.covers.grid import Cut, Finer, Grid
-from venmas.checker.covers.paving import CrowdedError, paved
+from venmas.checker.covers.paving import CrowdedError, Marks, paved
 from venmas.checker.file import KINDS
 from venmas.checker.format.about import About
 from venmas.checker.format.header import Claim
@@ -220,6 +220,16 @@ def test_boxes_of_many_coordinates_are_not_cut_into_too_many_parts() -> None:
     with pytest.raises(CrowdedError):
         paved(low, low + 9)
     assert len(paved(low[:, :6], low[:, :6] + 9)) == 64
+
+
+def test_cuts_of_many_levels_do_not_make_too_many_parts() -> None:
+    """Each level has fewer than are too many for one; together they took 11 GB."""
+    cells = np.array(list(product((0, 1), repeat=12))[:200], dtype=np.int64)
+    marks = Marks((cells,) * 9)
+    low = np.zeros((1, 12), dtype=np.int64)
+    with pytest.raises(CrowdedError):
+        paved(low, low + (16 << 9), marks)
+    assert len(paved(low[:, :2], low[:, :2] + (16 << 9), Marks((cells[:1, :2],) * 9))) == 4 + 3 * 9
 
 
 @pytest.mark.parametrize("first", [1, 2])

@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 SIDE = 8
 """Units along the side of a cell: a box is rounded outward to one of them, in smaller cells to smaller ones."""
 _CUT, _MOST = 12_000_000, 1_000_000
-"""Coordinates of all parts that boxes are cut into at once, and boxes of a paving."""
+"""Coordinates of all parts that boxes are cut into at once, on all levels, and boxes of a paving."""
 _ROOM = 2.0**62
 
 
@@ -120,13 +120,15 @@ def paved(low: Ints, high: Ints, marks: Marks = Marks()) -> Paving:
 
 
 def parts(low: Ints, high: Ints, marks: Marks) -> Parts:
-    """The parts of boxes in the cells that they meet, rounded outward to units of their levels."""
-    box, made = np.arange(len(low)), list[Parts]()
+    """The parts of boxes in the cells that they meet, rounded outward to units of levels. Raises `CrowdedError`."""
+    box, made, total = np.arange(len(low)), list[Parts](), 0
     for level in range(marks.depth + 1):
         fine = marks.depth - level
         at, cells, low, high = _cut(low, high, SIDE << fine)
         box = box[at]
         here = among(cells, marks.cells[level]) if fine else np.zeros(len(cells), dtype=bool)
+        if (total := total + cells.size - int(here.sum()) * cells[0:1].size) > _CUT:
+            raise CrowdedError
         made.append(_of_level(level, fine, box, cells, low, high, ~here))
         box, low, high = box[here], low[here], high[here]
     if len(made) == 1:
