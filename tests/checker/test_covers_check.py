@@ -220,3 +220,11 @@ def test_a_proof_that_is_not_written_in_time_is_one_all_the_same(
     report = verify(turning(), "AG x <= 1.1", timeout=10, workers=1, certificate=path, mode="alone")
     assert report.satisfied and report.decided_by == "covers" and not path.exists()
     assert any("not certified" in note for note in report.notes)
+
+
+def test_cuts_far_from_all_initial_sets_are_refused() -> None:
+    """No traceback of a paving that has no numbers for its cells."""
+    far = 1 << 45
+    cells = [[0, far, far, 0], [16, -far, 1, -far]]
+    with pytest.raises(CheckError, match="too wide for the grid"):
+        check(turning(), "AG x <= 2", grid(cuts=[[0, cells]]), "always")

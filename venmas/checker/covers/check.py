@@ -86,7 +86,10 @@ class Following:
         self._known: Paving | None = None
         """What was reached before, on the grid at hand, if what follows it is to have the same property."""
         self._marks = self._marks_at(0)
-        self._layer = self._parts.paving(self._marks)
+        try:
+            self._layer = self._parts.paving(self._marks)
+        except CrowdedError:
+            raise OpenError("initial sets are too wide for the grid") from None
 
     def run(self, tick: Callable[[], None]) -> None:
         """Follow all sets to the end. Raises `OpenError`, also for too many sets."""
