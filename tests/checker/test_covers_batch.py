@@ -327,6 +327,17 @@ def test_sets_that_become_many_are_followed_in_smaller_batches(
     assert told["batched"] > 9 * told["alone"]
 
 
+@pytest.mark.usefixtures("batched")
+def test_long_factors_of_nothing_but_zeros() -> None:
+    """They were no integers of numpy's."""
+    system = System("zeros")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    system.branch("go", {x: x / 2, y: y * 3})
+    system.initial(x >= 0, x <= 1, y >= 0, y <= 0)
+    rows = (("64", "0"), ("0", f"1/{10**25}"))
+    check(system, "AG[0,5] x <= 2", Grid(rows, (), (), 1, 5000, **FINE))
+
+
 def test_a_choice_with_many_outcomes_is_followed_one_by_one(told: Counter[str]) -> None:
     """Eight conditions of which each may hold or not make 256 sets."""
     system = System("many")

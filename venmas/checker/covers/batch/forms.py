@@ -105,7 +105,7 @@ def multiples(x: Ints, factor: Fraction, bound: int) -> tuple[Ints, Ints | bool,
     long is rounded down to a multiple of 2^-s, which all entries together are off by less than bound 2^-s + 1 for.
     """
     p, q = factor.numerator, factor.denominator
-    if bound * abs(p) < _ROOM:
+    if max(bound, 1) * abs(p) < _ROOM:
         made = x if p == 1 else x * p
         if q == 1:
             return made, False, 0
@@ -154,7 +154,7 @@ class Forms:
             parts.insert(0, (Fraction(1), self.constant(constant)))
         q = lcm(*(factor.denominator for factor, _ in parts))
         factors = [factor.numerator * (q // factor.denominator) for factor, _ in parts]
-        if sum(abs(p) * form.bound for p, (_, form) in zip(factors, parts, strict=True)) >= _ROOM:
+        if sum(abs(p) * max(form.bound, 1) for p, (_, form) in zip(factors, parts, strict=True)) >= _ROOM:
             total = self._sum([form if factor == 1 else self._scaled(form, factor) for factor, form in parts])
             return Form(total.z, total.e, total.bound, total.known)
         whole = [form if p == 1 else self._whole(form, p) for p, (_, form) in zip(factors, parts, strict=True)]
