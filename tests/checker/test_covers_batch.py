@@ -327,7 +327,6 @@ def test_sets_that_become_many_are_followed_in_smaller_batches(
     assert told["batched"] > 9 * told["alone"]
 
 
-@pytest.mark.usefixtures("batched")
 def test_long_factors_of_nothing_but_zeros() -> None:
     """They were no integers of numpy's."""
     system = System("zeros")
