@@ -55,7 +55,10 @@ class Stage:
         root, self._before = self.budget.root, self.budget.root.watch
         root.watch = self._watch
         try:
-            return self._run()
+            answer = self._run()
+            if self._arrived is not None and (answer is None or isinstance(answer, Unknown)):
+                return self._arrived
+            return answer
         except BudgetError as error:
             if self._arrived is not None:
                 return self._arrived
@@ -69,7 +72,8 @@ class Stage:
         """End what is done here when one that goes on in another process has the answer."""
         if self._before is not None:
             self._before()
-        self._arrived = self._elsewhere()
+        if self._arrived is None:  # else whoever was told before went on all the same
+            self._arrived = self._elsewhere()
         if self._arrived is not None:
             raise BudgetError(self.budget, Reason.TIME, "another procedure had the answer")
 
