@@ -26,9 +26,7 @@ def growing(layers: int, size: float, activation: Any = "linear") -> Network:
     first, weights = np.full((17, 1), size), np.full((17, 17), 0.375)
     first[0], weights[0], weights[1:, 0] = 0, 0, 2.0**35
     zero = np.zeros(17)
-    return Network(
-        (Layer(first, zero), *[Layer(weights, zero, activation)] * layers, Layer(weights[1:2], np.zeros(1)))
-    )
+    return Network((Layer(first, zero), *[Layer(weights, zero, activation)] * layers, Layer(weights[1:2], np.zeros(1))))
 
 
 @pytest.mark.parametrize("few", [1, 1 << 30])
@@ -47,6 +45,6 @@ def test_what_is_lost_does_not_wrap(
     system.initial(x >= 0, x <= 1)
     grid = Grid((("16",),), (), (), 1, 5000, **FINE)
     for text in ("AX^1 x <= 1000", "AX^1 x <= 9000"):
+        about = About(Claim(text, "bounded", semantics), system, {})
         with pytest.raises(CheckError):
-            about = About(Claim(text, "bounded", semantics), system, {})
             KINDS["covers"].check(about, Lines([grid.to_json(), End(2).to_json()]))
