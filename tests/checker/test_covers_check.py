@@ -81,6 +81,8 @@ def test_a_turn_is_covered_for_ever() -> None:
         ({"cuts": [[1, [[0, 1]]]]}, "AG x <= 1.1", "a level up to 16 and 2 numbers from step 1 on"),
         ({"cuts": [[0, [[0, 0, 1]]]]}, "AG x <= 1.1", "a level up to 16 and 3 numbers from step 0 on"),
         ({"cuts": [[1, [[17, 0, 1]]]]}, "AG x <= 1.1", "expected cells of a level"),
+        ({"cuts": [[1, [[0, 0, 1]]]] * 1001}, "AG x <= 1.1", "at most 1000 changes"),
+        ({"finer": [[k, [k % 2, 0]] for k in range(1, 1002)]}, "AG x <= 1.1", "at most 1000 changes"),
         ({"cuts": [[1, [[-1, 0, 1]]]]}, "AG x <= 1.1", "expected cells of a level"),
         ({"cuts": [[1, [[0, 0, 1 << 46]]]]}, "AG x <= 1.1", "a whole number from"),
         ({"cuts": [[-1, [[0, 0, 1]]]]}, "AG x <= 1.1", "a whole number from"),
@@ -187,7 +189,7 @@ def test_what_the_search_covers_is_written_and_accepted(tmp_path_factory: Any, s
     limit = Fraction(float(states[:, :, 0].max())).limit_denominator(10**6) + Fraction(1, 2)
     path: Path = tmp_path_factory.mktemp("covers") / "c.gz"
     report = verify(system, f"AG x0 <= {limit}", timeout=3, workers=1, certificate=path, mode="invariant")
-    assert report.verdict.value != "violated"
+    assert not report.violated or report.replay.confirmed  # by a run that sampling did not meet
     if path.exists():
         assert check_certificate(path, system).lines
 

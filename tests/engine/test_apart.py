@@ -11,11 +11,12 @@ import pytest
 from tests.engine.apart_toys import Toy
 from tests.procedures.covers.systems import loop
 from venmas import System
-from venmas.answer import Answer, Proved
+from venmas.answer import Answer, Proved, Unknown
 from venmas.budget import Budget, BudgetError
 from venmas.engine import apart, portfolio, stage
 from venmas.engine.modes import Mode, Turn
 from venmas.engine.portfolio import Portfolio
+from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run, Settings
@@ -78,6 +79,11 @@ def test_others_go_on_after_an_end_without_an_answer(
     answer, made = settle(monkeypatch, BESIDE, toy=Toy(0.1, ends), other=Toy(1.0))
     assert answer == Proved("bounds") and made.decided == "other" and why in made.tried["toy"].why
     assert [process.poll() is None for process in soon] == [False, False]
+
+
+def test_the_reason_of_one_that_is_stuck_elsewhere_is_told(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    answer, _ = settle(monkeypatch, ((Turn("toy"),),), toy=Toy(0.1, "stuck"))
+    assert answer == Unknown(Reason.OPEN, "it is stuck")
 
 
 def test_nothing_is_left_of_an_interrupted_run(monkeypatch: pytest.MonkeyPatch, soon) -> None:

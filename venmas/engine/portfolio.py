@@ -55,6 +55,8 @@ class Portfolio:
         self.decided = ""
         self._refused: dict[str, str] = {}
         """Why procedures did not take the question that is being decided."""
+        self.stuck: Unknown | None = None
+        """Why a procedure that went on in another process did not decide."""
         self.notes: list[str] = []
         self._begun: dict[str, Session] = {}
         """The sessions about the property."""
@@ -204,13 +206,13 @@ class Portfolio:
 
         begun: sessions about it that are gone on with. without: a procedure that is not asked.
         """
-        self.decided, self._refused = "", {}
+        self.decided, self._refused, self.stuck = "", {}, None
         sessions, main = dict(begun or {}), self._for(question)
         try:
             answer = self._in_stages(question, sessions, main, without)
-            if isinstance(answer, Unknown) and not answer.final:
+            if answer is None or (isinstance(answer, Unknown) and not answer.final):
                 answer = self._awaited(sessions, self.budget if self.mode.resort else main) or answer
-            return answer
+            return answer or self.stuck or self._untaken()
         finally:
             for session in sessions.values():
                 if away(session):
@@ -222,9 +224,10 @@ class Portfolio:
             answer = self.advance(name, sessions[name], budget)
             if not isinstance(answer, Unknown):
                 return answer
+            self.stuck = answer
         return None
 
-    def _in_stages(self, question: Asked, sessions: dict[str, Session], main: Budget, without: str) -> Answer:
+    def _in_stages(self, question: Asked, sessions: dict[str, Session], main: Budget, without: str) -> Answer | None:
         answer: Answer | None = None
         carried = dict[str, Turn]()
         for number, turns in enumerate(self.mode.stages, 1):
@@ -246,7 +249,7 @@ class Portfolio:
                 return found
             answer = found or answer
             carried |= {t.procedure: Turn(t.procedure, share=_LEFT, after=_LATER) for t in stage[:-1]}
-        return answer or self._untaken()
+        return answer
 
     def _for(self, question: Asked) -> Budget:
         """The time for all but a last resort; all of it where none reads the question, or one decided the property."""

@@ -84,6 +84,7 @@ class Stage:
             answer = self.budget.spend(_LOOK, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023
             if isinstance(answer, Unknown):
                 del self.sessions[name]
+                self.portfolio.stuck = answer
             elif answer is not None:
                 return answer
         return None

@@ -21,6 +21,8 @@ Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 _PARTS = 100_000
 """Parts of the initial sets, about."""
 MOST_BOXES = 1 << 20
+MOST_CHANGES = 1000
+"""Steps from which on units are halved, or cells are cut, at most."""
 _FAR = 1 << 45
 _DEEPEST = 16
 """Numbers of cells, and times that one is cut, at most."""
@@ -75,6 +77,8 @@ class Grid(Rule):
     def cells(self) -> list[tuple[int, Ints]]:
         """The cells that are cut, as of a paving. Raises `ValueError` where they are none."""
         made = []
+        if max(len(self.cuts), len(self.finer)) > MOST_CHANGES:
+            raise ValueError(f"expected at most {MOST_CHANGES} changes of the grid")
         for step, cells in self.cuts:
             n = len(self.rows) + (not step)  # the first sets have a number as well
             if any(len(cell) != 1 + n or not 0 <= cell[0] <= _DEEPEST for cell in cells):

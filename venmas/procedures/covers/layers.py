@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from venmas.bounds.rounding import Ints
-from venmas.checker.covers.grid import Cut
+from venmas.checker.covers.grid import MOST_CHANGES, Cut
 from venmas.checker.covers.paving import Marks, Paving, among, marked, parts, paved, together
 
 BATCH = 512
@@ -232,7 +232,8 @@ class Layers:
             rows = layers[at].leading(here, layers[at + 1].marks)
         if not cells:  # they were cut as often before
             return self.back()
-        if sum(len(cut.cell) for cut in (*self.cuts, *cells.values())) > _CELLS:
+        every = [*self.cuts, *cells.values()]
+        if sum(len(cut.cell) for cut in every) > _CELLS or len(every) > MOST_CHANGES:
             return False
         for cut in reversed(cells.values()):
             self.cuts.append(Cells(cut.step, np.unique(cut.cell, axis=0)))
