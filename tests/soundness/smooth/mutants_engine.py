@@ -244,7 +244,7 @@ ENGINE = [
         ("network, engine",),
         slack="the rows of the next layer are bounded a priori, which hides single roundings",
     ),
-    Mutant(_NETWORKS, "e = (e + sizes.sum(1)) * (1", "e = (e + 0.95 * sizes.sum(1)) * (1", ("network, engine",)),
+    Mutant(_NETWORKS, "e = (e + total(sizes)) * (1", "e = (e + 0.95 * total(sizes)) * (1", ("network, engine",)),
     Mutant(
         _NETWORKS, "np.take_along_axis(units, first, 1)", "np.take_along_axis(sizes, first, 1)", ("network, engine",)
     ),
