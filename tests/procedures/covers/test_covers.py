@@ -19,7 +19,7 @@ from venmas.bounds.affine.tube import Tube
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
 from venmas.checker.covers.grid import _PARTS, Axes
-from venmas.checker.covers.paving import SIDE, Marks, paved
+from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, paved
 from venmas.logic import TRUE, Always, Atom
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model import where
@@ -27,7 +27,7 @@ from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
 from venmas.procedures.covers.cover import _ROWS, CoarseError, Cover, Task
 from venmas.procedures.covers.frame import frames
-from venmas.procedures.covers.layers import _DEEPEST
+from venmas.procedures.covers.layers import _DEEPEST, Layers
 from venmas.procedures.covers.procedure import COVERS
 from venmas.question import Question, read_property
 
@@ -108,6 +108,20 @@ def test_cells_that_lead_to_open_sets_are_cut() -> None:
             if not cover.back(error.share):
                 break
     assert proved and 0 < cuts <= len(cover.grid().cuts)
+
+
+def test_cells_that_are_too_many_to_be_cut_end_a_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowds: list[Layers] = []
+
+    def crowded(layers: Layers) -> bool:
+        crowds.append(layers)
+        raise CrowdedError
+
+    monkeypatch.setattr(Layers, "back", crowded)
+    system = bent()
+    for margin in range(40):
+        answer(system, f"AG y <= {2 + Fraction(margin, 40)}", 0.5)
+    assert crowds and len(crowds) == len(set(map(id, crowds)))  # none is gone on with
 
 
 def answer(system: System, text: str, seconds: float = 5.0, part: float | None = None) -> Answer | None:

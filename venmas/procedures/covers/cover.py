@@ -130,8 +130,15 @@ class Cover:
             raise CoarseError(layer.step) from error
 
     def back(self, share: float) -> bool:
-        """Cut cells that lead to open sets, which are a share of all, and go back to them; False where it is no use."""
-        return share > 0 and self._layers.back()
+        """Cut cells that lead to open sets, which are a share of all, and go back to them; False where it is no use.
+
+        Raises `CoarseError` where parts become too many: nothing goes on from there.
+        """
+        step = self.step
+        try:
+            return share > 0 and self._layers.back()
+        except CrowdedError as error:
+            raise CoarseError(step) from error
 
     def grid(self) -> Grid:
         """The line of its proof, once it is proved; twice as many boxes are enough where those of the check differ."""
