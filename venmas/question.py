@@ -104,7 +104,8 @@ class Question:
 
     def staying(self, names: Iterable[str]) -> Question:
         """Do the variables stay in their declared ranges, as far as the formula looks?"""
-        asked = Bounded(staying(self.system, names, self.formula.depth))
+        depth = self.formula.depth if isinstance(self.asked, Bounded) else None
+        asked = classified(staying(self.system, names, depth))
         return replace(self, asked=asked, certified=False, about="box", chosen={})
 
     @property
@@ -259,8 +260,8 @@ def claim(system: System, formula: Formula, inside: bool) -> Formula:
     return nnf(formula, negate=True)
 
 
-def staying(system: System, names: Iterable[str], depth: int) -> Formula:
-    """AG^depth: the variables stay in their declared ranges, as noise of later steps always does."""
+def staying(system: System, names: Iterable[str], depth: int | None) -> Formula:
+    """AG^depth, None for ever: the variables stay in their declared ranges, as noise of later steps always does."""
     atoms: list[Formula] = []
     for name in names:
         if ahead(name):
@@ -269,6 +270,8 @@ def staying(system: System, names: Iterable[str], depth: int) -> Formula:
         value = LinearExpr.variable(name)
         atoms.append(Atom(Comparison(value - LinearExpr((), decl.lower), Relation.GE)))
         atoms.append(Atom(Comparison(value - LinearExpr((), decl.upper), Relation.LE)))
+    if depth is None:
+        return Globally(Quantifier.ALL, 0, None, conjunction(atoms))
     return Globally(Quantifier.ALL, 1, max(1, depth), conjunction(atoms))
 
 

@@ -29,6 +29,7 @@ import numpy as np
 from venmas.checker.covers.batch.course import Begin, Course, OpenSetError, boxed, parted
 from venmas.checker.covers.batch.curves import BeyondError, UnsupportedError
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
+from venmas.checker.covers.parts import Hull, Part, moved, part_of, starts, unmoved
 from venmas.checker.covers.paving import SIDE, CrowdedError, Ints, Marks, Paving, marked, paved
 from venmas.checker.flowpipes.forms import Form, Forms, enclosing
 from venmas.checker.flowpipes.state import States
@@ -37,7 +38,7 @@ from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.checker.format.about import About
 from venmas.checker.format.lines import Checked, Lines
 from venmas.checker.format.numbers import CheckError, read_number
-from venmas.logic import nnf, parse_property
+from venmas.logic import TRUE, nnf, parse_property, variables_of
 from venmas.logic.linear import invert
 from venmas.logic.window import Window, window
 from venmas.model.evaluation.cuts import Fineness
@@ -57,17 +58,20 @@ class OpenError(Exception):
 
 
 class Following:
-    """The sets of a cover. inside: are declared ranges looked at? single: networks in any float32 evaluation.
+    """The sets of a cover. inside: are declared ranges looked at? single: networks in any float32 evaluation. hull: of
+    all sets.
 
     Raises `OpenError` where the grid is none.
     """
 
-    def __init__(self, base: System, asked: Window, grid: Grid, single: bool, inside: bool) -> None:
+    def __init__(
+        self, base: System, asked: Window, grid: Grid, single: bool, inside: bool, hull: Hull | None = None
+    ) -> None:
         try:
             self.axes = Axes(base)
         except ValueError as error:
             raise OpenError(str(error)) from None
-        self.system, self.grid, self.inside = self.axes.system, grid, inside
+        self.system, self.grid, self.inside, self.hull = self.axes.system, grid, inside, hull
         self.first, self.last, holds = asked
         self.target = Target(self.system, nnf(holds, negate=True), "float32" if single else "real")
         self._fine, self._single = Fineness(grid.order, grid.substeps, grid.slices, grid.symbols), single
@@ -80,7 +84,9 @@ class Following:
             self._cuts = grid.cells()
         except ValueError as error:
             raise OpenError(str(error)) from None
-        self._course: Course | None = Course(self.axes, self.target.formula, self.first, self._fine, single, inside)
+        self._course: Course | None = Course(
+            self.axes, self.target.formula, self.first, self._fine, single, inside, hull
+        )
         self._rows, self._columns, self._parts = rows, columns, self.axes.parts(rows)
         self.step = self.boxes = self._batched = self._alone = 0
         self._known: Paving | None = None
@@ -241,11 +247,13 @@ class Following:
         """Raises `OpenError` where a state may break what is claimed."""
         if step >= self.first and not self.target.refuted(states):
             raise OpenError(f"a state after {step} steps may break it, as far as its enclosures tell")
-        for name in self.axes.names if self.inside and step else ():
+        for name in self.axes.names if (self.inside or self.hull is not None) and step else ():
             low, high = states.forms[name].range
             decl, unit = self.system.variables[name], 1 << self.grid.bits
-            if not (decl.lower * unit <= low and high <= decl.upper * unit):
+            if self.inside and not (decl.lower * unit <= low and high <= decl.upper * unit):
                 raise OpenError(f"{name} may leave its range after {step} steps")
+            if self.hull is not None:
+                self.hull.add(name, low, high, self.grid.bits)
 
 
 def _combined(ring: Forms, factors: Sequence[Fraction], forms: Sequence[Form]) -> Form:
@@ -270,15 +278,57 @@ def proved(about: About, lines: Lines) -> Followed:
     """Check a proof of the kind covers. Raises `CheckError`."""
     claim, system = about.claim, about.system
     prop = parse_property(claim.formula, system.vocabulary)
-    span = window(prop)
-    if span is None or prop.kind != claim.kind:
+    asked = window(prop)
+    if asked is None or prop.kind != claim.kind:
         raise CheckError(0, "a cover is about AG p, for ever or in a window of steps, with p about one state")
     with lines.refusing():
-        grid = lines.next(Grid)
         try:
-            follow = Following(system, span, grid, claim.semantics == "float32", claim.inside)
-            follow.run(lines.tick)
+            boxes = _in_parts(about, asked, lines, part) if (part := lines.take(Part)) else _whole(about, asked, lines)
         except OpenError as error:
             raise lines.refused(str(error)) from error
         lines.end()
-        return Followed(lines.number, follow.boxes)
+        return Followed(lines.number, boxes)
+
+
+def _whole(about: About, asked: Window, lines: Lines) -> int:
+    """Follow all variables on one grid. Number of boxes."""
+    claim = about.claim
+    follow = Following(about.system, asked, lines.next(Grid), claim.semantics == "float32", claim.inside)
+    follow.run(lines.tick)
+    return follow.boxes
+
+
+def _in_parts(about: About, asked: Window, lines: Lines, part: Part | None) -> int:
+    """Follow parts of the variables, one after the other; the first with all that p reads shows p. Number of boxes."""
+    claim, system, boxes, shown = about.claim, about.system, 0, False
+    first, last, holds = asked
+    known = unmoved(system)
+    reads = variables_of(holds) - {name for name, (low, high) in known.items() if low == high}
+    covered: set[str] = set()
+    while part is not None:
+        if twice := sorted(covered & {*part.names}):
+            raise OpenError(f"{', '.join(twice)} are in a part before")
+        try:
+            base = part_of(system, part.names, known)
+        except ValueError as error:
+            raise OpenError(str(error)) from None
+        covered |= {*part.names}
+        shows = not shown and reads <= {*part.names}
+        hull = Hull({name: ends for name, ends in starts(base).items() if name in part.names})
+        follow = Following(
+            base,
+            (first, last, holds if shows else TRUE),
+            lines.next(Grid),
+            claim.semantics == "float32",
+            claim.inside,
+            hull,
+        )
+        follow.run(lines.tick)
+        shown, boxes = shown or shows, boxes + follow.boxes
+        known |= hull.ranges
+        part = lines.take(Part)
+    if not shown:
+        raise OpenError("no part has all variables that p reads")
+    if claim.inside and not moved(system) <= covered:
+        raise OpenError(f"whether {', '.join(sorted(moved(system) - covered))} leave their ranges is not shown")
+    return boxes

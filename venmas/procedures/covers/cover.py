@@ -84,6 +84,7 @@ class Cover:
         self.boxes = 0
         self.leaving: set[str] = set()
         """Variables that may leave their ranges."""
+        self._hull: dict[str, tuple[float, float]] = {}
         self._stage = Stage([task.wrong])
         decls = [task.system.variables[name] for name in task.axes.names]
         self._ranges = {d.name: (float_beside(d.lower, 1), float_beside(d.upper, -1)) for d in decls}
@@ -139,6 +140,15 @@ class Cover:
             return share > 0 and self._layers.back()
         except CrowdedError as error:
             raise CoarseError(step) from error
+
+    def reached(self) -> dict[str, tuple[Fraction, Fraction]]:
+        """The ranges of variables in all sets that were followed."""
+        made = {}
+        for axis, name in enumerate(self.task.axes.names):
+            ends = [end for box in self._parts.ranges for end in box[axis]]
+            ends += map(Fraction, self._hull.get(name, ()))
+            made[name] = min(ends), max(ends)
+        return made
 
     def grid(self) -> Grid:
         """The line of its proof, once it is proved; twice as many boxes are enough where those of the check differ."""
@@ -214,6 +224,9 @@ class Cover:
             still |= ~self._never(tube)
         for name in task.axes.names if step else ():
             (low, high), (least, most) = tube.state[name].ends, self._ranges[name]
+            if not still.all():
+                before = self._hull.get(name, (np.inf, -np.inf))
+                self._hull[name] = min(before[0], float(low[~still].min())), max(before[1], float(high[~still].max()))
             out = ~((least <= low) & (high <= most))
             if task.inside:
                 still |= out

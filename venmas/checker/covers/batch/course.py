@@ -12,6 +12,7 @@ from venmas.checker.covers.batch.curves import BeyondError, UnsupportedError
 from venmas.checker.covers.batch.forms import Bools, Form, Forms, between, multiples
 from venmas.checker.covers.batch.states import Sets, joined
 from venmas.checker.covers.grid import Axes, Rows, Starts
+from venmas.checker.covers.parts import Hull
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top
 from venmas.model.evaluation.cuts import Fineness
 
@@ -35,12 +36,21 @@ class OpenSetError(Exception):
 class Course:
     """The steps of a system, in batches of sets. wrong: what no state may be, in core form, from step `first` on.
 
-    inside: are declared ranges looked at? single: networks in any float32 evaluation.
+    inside: are declared ranges looked at? single: networks in any float32 evaluation. hull: what to include all in.
     """
 
-    def __init__(self, axes: Axes, wrong: Formula, first: int, fine: Fineness, single: bool, inside: bool) -> None:
+    def __init__(
+        self,
+        axes: Axes,
+        wrong: Formula,
+        first: int,
+        fine: Fineness,
+        single: bool,
+        inside: bool,
+        hull: Hull | None = None,
+    ) -> None:
         self.axes, self.wrong, self.first = axes, wrong, first
-        self.fine, self.single, self.inside = fine, single, inside
+        self.fine, self.single, self.inside, self.hull = fine, single, inside, hull
         self._unit = 0
 
     def boxes(self, begin: Begin, size: int, begun: int, steps: int, rows: Rows, tick: Callable[[], None]) -> Boxes:
@@ -113,13 +123,21 @@ class Course:
         """Raises `OpenSetError` where a state may break what is claimed."""
         if step >= self.first and not _refuted(self.wrong, sets).all():
             raise OpenSetError
-        for name in self.axes.names if self.inside and step else ():
-            low, high = sets.forms[name].ends
+        for name in self.axes.names if (self.inside or self.hull is not None) and step and len(sets) else ():
+            low, high = _over(sets.forms[name])
             decl, bits = self.axes.system.variables[name], sets.ring.bits
             least = -((-decl.lower.numerator << bits) // decl.lower.denominator)
             most = (decl.upper.numerator << bits) // decl.upper.denominator
-            if int(low.min()) < least or int(high.max()) > most:
+            if self.inside and not least <= low <= high <= most:
                 raise OpenSetError
+            if self.hull is not None:
+                self.hull.add(name, low, high, bits)
+
+
+def _over(form: Form) -> tuple[int, int]:
+    """The range of a form over all sets."""
+    low, high = form.ends
+    return int(low.min()), int(high.max())
 
 
 def _refuted(formula: Formula, sets: Sets) -> Bools:
