@@ -1,0 +1,182 @@
+"""Certificates of covers in parts: variables whose inputs are noise within ranges that grids before them show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.checker.test_covers_check import FINE
+from venmas import System
+from venmas.checker.covers import check as module
+from venmas.checker.covers.grid import Grid
+from venmas.checker.covers.parts import Part, part_of, starts, unmoved
+from venmas.checker.file import KINDS
+from venmas.checker.format.about import About
+from venmas.checker.format.header import Claim
+from venmas.checker.format.lines import Lines
+from venmas.checker.format.numbers import CheckError
+from venmas.checker.format.rule import End
+
+Row = tuple[str, ...]
+
+
+def check(
+    system: System, text: str, parts: list[tuple[Row, list[Row]]], kind: str = "always", inside: bool = True
+) -> Any:
+    """The result of a check. parts: names and rows of each."""
+    lines: list[Any] = []
+    for names, rows in parts:
+        lines += [Part(names), Grid(tuple(rows), (), (), 1, 3000, **FINE)]
+    rows = [line.to_json() for line in (*lines, End(len(lines) + 1))]
+    claim = Claim(text, kind, "real", inside)  # type: ignore[arg-type]
+    return KINDS["covers"].check(About(claim, system, {}), Lines(rows))
+
+
+def chain(**ranges: tuple[float, float]) -> System:
+    """A turn (x, y) with noise that drives z, which drives u; a mode c is the same for ever, a few values k too."""
+    ends = {name: ranges.get(name, (-9, 9)) for name in "xyzu"}
+    system = System("chain")
+    x, y, z, u = (system.real(name, *ends[name]) for name in "xyzu")
+    c, k = system.real("c", 0, 1), system.real("k", 0, 1)
+    w = system.disturbance("w", "-0.01", "0.01")
+    system.branch(
+        "go", {x: 0.6 * (x - y) + w, y: 0.6 * (x + y), z: 0.5 * z + 0.25 * x * c, u: 0.5 * u + 0.25 * z + 0.1 * k}
+    )
+    system.initial(x >= 0.9, x <= 1, y >= 0, y <= 0.1, z >= 0, z <= 0.1, u == 0, c == 1, k >= 0.25, k <= 0.5)
+    return system
+
+
+FIRST = (("x", "y"), [("60", "0"), ("0", "60")])
+SECOND = (("z",), [("60",)])
+THIRD = (("u",), [("60",)])
+"""z <= 0.5 z + 0.25 from 0.1 on: up to 0.55 where x <= 1.1; u up to 0.375 where z <= 0.55 and k <= 0.5."""
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_parts_show_what_they_have_one_after_the_other(alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if alone:
+        monkeypatch.setattr(module, "_FEW", 1 << 40)
+    check(chain(), "AG (x <= 1.1 & y <= 1.1)", [FIRST, SECOND, THIRD])
+    check(chain(z=(-9, 0.6), u=(-9, 0.4)), "AG x <= 1.1", [FIRST, SECOND, THIRD])
+    check(chain(), "AG z <= 0.6", [FIRST, SECOND, THIRD])
+    check(chain(), "AG[2,9] u <= 0.4", [FIRST, SECOND, THIRD], "bounded")
+    check(chain(z=(-9, 0.2)), "AG x <= 1.1", [FIRST], inside=False)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(
+    ("system", "text", "parts", "why"),
+    [
+        (chain(), "AG z <= 0.3", [FIRST, SECOND, THIRD], "a state after"),
+        (chain(), "AG x <= 0.99", [FIRST, SECOND, THIRD], "a state after 0 steps"),
+        (chain(z=(-9, 0.3)), "AG x <= 1.1", [FIRST, SECOND, THIRD], "z may leave its range"),
+        (chain(u=(-9, 0.2)), "AG x <= 1.1", [FIRST, SECOND, THIRD], "u may leave its range"),
+        (chain(), "AG x <= 1.1", [FIRST, SECOND], "whether u leave their ranges is not shown"),
+        (chain(), "AG x <= 1.1", [FIRST, THIRD], "it reads z, of which no range is known"),
+        (chain(), "AG x <= 1.1", [SECOND, FIRST, THIRD], "it reads x, of which no range"),
+        (chain(), "AG x <= 1.1", [FIRST, FIRST], "x, y are in a part before"),
+        (chain(), "AG x <= 1.1", [(("x",), [("60",)])], "it reads y"),
+        (chain(), "AG x <= 1.1", [(("x", "x"), [("60", "0"), ("0", "60")])], "each once"),
+        (chain(), "AG x <= 1.1", [((), [])], "some variables that change"),
+        (chain(), "AG x <= 1.1", [(("x", "y", "v"), FIRST[1])], "some variables that change"),
+        (chain(), "AG x <= 1.1", [(("x", "y", "c"), FIRST[1])], "some variables that change"),
+        (chain(), "AG x <= 1.1", [(("w",), [("60",)])], "some variables that change"),
+        (chain(), "AG x <= 1.1", [(("x", "y"), SECOND[1])], "expected 2 independent coordinates of x, y"),
+        (chain(), "AG x + z <= 2", [FIRST, SECOND, THIRD], "no part has all variables that p reads"),
+        (chain(), "AG k <= 0.5", [FIRST, SECOND, THIRD], "no part has all variables that p reads"),
+    ],
+)
+def test_what_parts_do_not_show_is_refused(
+    system: System, text: str, parts: Any, why: str, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if alone:
+        monkeypatch.setattr(module, "_FEW", 1 << 40)
+    with pytest.raises(CheckError, match=why):
+        check(system, text, parts)
+
+
+def test_a_part_goes_with_a_grid() -> None:
+    rows = [Part(("x", "y")).to_json(), End(2).to_json()]
+    with pytest.raises(CheckError, match="expected"):
+        KINDS["covers"].check(About(Claim("AG x <= 1.1", "always", "real", False), chain(), {}), Lines(rows))
+
+
+def test_ranges_hold_all_steps_also_those_before_the_window() -> None:
+    """x is large at first, and z follows: whoever looked at x in the window alone would take it for small."""
+    system = System("late")
+    x, z = system.real("x", -9, 9), system.real("z", -99, 99)
+    system.branch("go", {x: x / 2, z: z / 2 + x})
+    system.initial(x >= 7, x <= 8, z == 0)
+    parts: list[tuple[Row, list[Row]]] = [(("x",), [("50",)]), (("z",), [("50",)])]
+    check(system, "AX^4 AG[0,6] z <= 16.5", parts, "bounded")
+    with pytest.raises(CheckError, match="a state after"):
+        check(system, "AX^4 AG[0,6] z <= 4", parts, "bounded")
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_ranges_hold_steps_within_a_stride(alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """x is 1, 4, 1, 4, ..: every second step alone is small."""
+    if alone:
+        monkeypatch.setattr(module, "_FEW", 1 << 40)
+    system = System("between")
+    x, z = system.real("x", -9, 9), system.real("z", -99, 99)
+    system.branch("go", {x: 5 - x, z: z / 2 + x})
+    system.initial(x >= 0.9, x <= 1, z == 0)
+    lines = [
+        *(Part(("x",)), Grid((("50",),), (), (), 2, 500, **FINE)),
+        *(Part(("z",)), Grid((("50",),), (), (), 2, 500, **FINE)),
+        End(5),
+    ]
+
+    def say(text: str) -> Any:
+        claim = Claim(text, "bounded", "real", True)
+        return KINDS["covers"].check(About(claim, system, {}), Lines([line.to_json() for line in lines]))
+
+    say("AG[0,9] z <= 8.4")
+    with pytest.raises(CheckError, match="a state after"):
+        say("AG[0,9] z <= 5")
+
+
+def test_guards_of_others_are_kept_and_read_their_ranges() -> None:
+    """y grows in each step in which x is beyond 1, which it is for a while."""
+    system = System("guarded")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    system.branch("far", {x: x / 2, y: y + 1}, when=x >= 1)
+    system.branch("near", {x: x / 2, y: y / 2}, when=x <= 1)
+    system.initial(x >= 3, x <= 4, y == 0)
+    parts: list[tuple[Row, list[Row]]] = [(("x",), [("50",)]), (("y",), [("10",)])]
+    check(system, "AG[0,3] y <= 3", parts, "bounded")
+    with pytest.raises(CheckError, match="a state after 3 steps"):
+        check(system, "AG[0,3] y <= 2", parts, "bounded")
+    with pytest.raises(CheckError, match="it reads x"):
+        check(system, "AG[0,3] y <= 3", parts[1:], "bounded")
+
+
+def test_several_initial_sets_are_those_of_a_part() -> None:
+    system = System("two")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    system.branch("go", {x: x / 2, y: y / 2 + x / 4})
+    system.initial(x >= 1, x <= 2, y >= 0, y <= x / 2)
+    system.initial(x >= -2, x <= -1, y == 1)
+    assert starts(system)["x"] == (-2, 2)
+    part = part_of(system, ("x",), unmoved(system))
+    assert [*part.variables] == ["x"] and len(part.regions) == len(system.regions)
+    check(system, "AG x <= 2", [(("x",), [("20",)]), (("y",), [("20",)])])
+    with pytest.raises(CheckError, match="a state after 0 steps"):
+        check(system, "AG x >= -1.5", [(("x",), [("20",)]), (("y",), [("20",)])])
+
+
+def test_integers_are_in_no_part_and_are_read_by_none() -> None:
+    system = System("counts")
+    x, y, n = system.real("x", -9, 9), system.real("y", -9, 9), system.integer("n", 0, 3)
+    system.branch("go", {x: x / 2, y: y / 2 + n / 9, n: 3 - n})
+    system.initial(x >= 0, x <= 1, y == 0, n == 0)
+    part = (("x",), [("60",)])
+    check(system, "AG x <= 1", [part], inside=False)
+    with pytest.raises(CheckError, match="whether n, y leave"):
+        check(system, "AG x <= 1", [part])
+    with pytest.raises(CheckError, match="it reads n"):
+        check(system, "AG x <= 1", [part, (("y",), [("60",)])])
+    with pytest.raises(CheckError, match="the integer n changes"):
+        check(system, "AG x <= 1", [part, (("n",), [("60",)])])
