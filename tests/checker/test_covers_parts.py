@@ -10,7 +10,7 @@ from tests.checker.test_covers_check import FINE
 from venmas import System
 from venmas.checker.covers import check as module
 from venmas.checker.covers.grid import Grid
-from venmas.checker.covers.parts import Part, part_of, starts, unmoved
+from venmas.checker.covers.parts import Loop, Part, starts
 from venmas.checker.file import KINDS
 from venmas.checker.format.about import About
 from venmas.checker.format.header import Claim
@@ -160,7 +160,7 @@ def test_several_initial_sets_are_those_of_a_part() -> None:
     system.initial(x >= 1, x <= 2, y >= 0, y <= x / 2)
     system.initial(x >= -2, x <= -1, y == 1)
     assert starts(system)["x"] == (-2, 2)
-    part = part_of(system, ("x",), unmoved(system))
+    part = Loop(system).part(("x",), {})
     assert [*part.variables] == ["x"] and len(part.regions) == len(system.regions)
     check(system, "AG x <= 2", [(("x",), [("20",)]), (("y",), [("20",)])])
     with pytest.raises(CheckError, match="a state after 0 steps"):
@@ -180,3 +180,15 @@ def test_integers_are_in_no_part_and_are_read_by_none() -> None:
         check(system, "AG x <= 1", [part, (("y",), [("60",)])])
     with pytest.raises(CheckError, match="the integer n changes"):
         check(system, "AG x <= 1", [part, (("n",), [("60",)])])
+
+
+def test_empty_initial_sets_are_none_of_a_part() -> None:
+    """The second one is empty by what is said of y alone."""
+    system = System("empty")
+    x, y, c = system.real("x", -9, 9), system.real("y", -9, 9), system.real("c", -9, 9)
+    system.branch("go", {x: x / 2 + c / 8, y: y / 2 + x / 4})
+    system.initial(x >= 0, x <= 1, y >= 0, y <= 1, c == 3)
+    system.initial(x >= 0, x <= 1, c == 5, y >= 2, y <= 1)
+    check(system, "AG x <= 1", [(("x",), [("60",)]), (("y",), [("60",)])])
+    with pytest.raises(CheckError, match="expected 1 independent"):
+        check(system, "AG x <= 2", [(("x",), [("60", "0"), ("0", "60")]), (("y",), [("60",)])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from venmas.bounds.rounding import Floats
 from venmas.checker.covers.grid import Axes
 from venmas.logic import FALSE
 from venmas.model import argmax, clip, maximum, sin, switch, tanh, where
+from venmas.model.expressions.expr import Expr, Variable
 from venmas.procedures.covers.cover import Task
 from venmas.procedures.covers.sampled import sampled
 
@@ -46,6 +48,49 @@ def loop(seed: int, smooth: bool = False, noisy: bool = True) -> System:
     corner = [number(1) for _ in v]
     wide = [Fraction(int(rng.integers(0, 2)), 2) for _ in v]
     system.initial(*(c for n, a, d in zip(v, corner, wide, strict=True) for c in (n >= a, n <= a + d)))
+    return system
+
+
+def chain(seed: int, ranges: Mapping[str, tuple[Fraction, Fraction]] | None = None) -> System:
+    """Two to four variables, each of which reads some before it, with noise, choices, and guards that read the first.
+
+    c never changes and has one value or several, by region; no branch has to change all, nor has one to be open.
+    """
+    rng = np.random.default_rng(seed)
+
+    def number(size: float) -> Fraction:
+        return Fraction(int(rng.integers(-16, 17)), 16) * Fraction(size)
+
+    system = System("chain")
+    v = [
+        system.real(f"x{i}", *(ranges or {}).get(f"x{i}", (Fraction(-9), Fraction(9))))
+        for i in range(rng.integers(2, 5))
+    ]
+    c, w = system.real("c", -2, 2), system.disturbance("w", "-1/8", "1/8")
+    guards = [v[0] <= number(1), c + v[0] >= number(1), v[0] + v[1] / 4 >= number(1), w * 4 <= v[0] + number(0.5)]
+    share = (Fraction(0), Fraction(1, 8), Fraction(1))[rng.integers(3)]
+    for branch in range(rng.integers(1, 4)):
+        updates: dict[Variable, Expr] = {}
+        for i, x in enumerate(v):
+            one = v[rng.integers(i + 1 + (i == 0))]  # the first two may read each other
+            other = (v[max(0, i - 1)], c, w)[rng.integers(3)]
+            chosen = argmax((one * number(1), other, number(0.5)))
+            bent = (
+                maximum(one * number(0.5), x * number(0.25) + number(0.5)),
+                where(other >= number(0.5), one / 2, number(0.5)),
+                switch(chosen, {k: number(1) for k in range(3)}),
+                maximum(one, other, 0) / 4,
+            )[rng.integers(4)]
+            driven = v[i - 1] * number(1) if i else Fraction(int(rng.integers(-1, 2)))
+            updates[x] = clip(x * number(0.5) + driven + bent * share + w * share, -8, 8)
+        kept = {x: e for x, e in updates.items() if rng.integers(6)} or updates
+        system.branch(f"b{branch}", kept, when=True if rng.integers(3) else guards[rng.integers(4)])
+    same = number(1)
+    for _ in range(rng.integers(1, 4)):
+        at, wide = [number(0.25) for _ in v], [Fraction(int(rng.integers(3)), 8) for _ in v]
+        rows = [row for x, a, d in zip(v, at, wide, strict=True) for row in (x >= a, x <= a + d)]
+        related = [v[0] + v[-1] <= at[0] + at[-1] + Fraction(1, 8)] if not rng.integers(3) else []
+        system.initial(*rows, *related, c == (same if rng.integers(4) else same / 2))
     return system
 
 

@@ -251,7 +251,7 @@ def test_deadlocks_end_runs() -> None:
 
 
 def test_the_finest_grid_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("venmas.procedures.covers.rounds._ALONG", (2, 3))
+    monkeypatch.setattr("venmas.procedures.covers.procedure._ALONG", (2, 3))
     found = answer(bent(), "AG^40 y <= 1.2", 30.0)
     assert isinstance(found, Unknown) and "finest grids" in found.message
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from venmas import System, verify
-from venmas.answer import Proved, Unknown
-from venmas.budget import Budget
+from venmas.answer import Proved
+from venmas.budget import Budget, BudgetError
 from venmas.checker.file import check_certificate
 from venmas.engine.modes import MODES, Mode, Turn, modes
 from venmas.model import argmax, clip, switch
 from venmas.procedure import Run
+from venmas.procedures.covers import procedure as module
 from venmas.procedures.covers.plan import Plan
 from venmas.procedures.covers.procedure import COVERS
 from venmas.question import Question, read_property
@@ -67,8 +71,8 @@ def test_others_that_might_leave_their_ranges_are_named() -> None:
     session = COVERS.start(question, Run())
     answer = session.advance(Budget(4))
     assert isinstance(answer, Proved) and answer.leaving == {"gap[1]", "gap[2]", "gap[3]"} and not answer.inside
-    answer = COVERS.start(question.boxed, Run()).advance(Budget(2))
-    assert isinstance(answer, Unknown)
+    with pytest.raises(BudgetError):
+        COVERS.start(question.boxed, Run()).advance(Budget(2))
 
 
 def test_integers_of_others_are_left_to_others() -> None:
@@ -92,3 +96,34 @@ def test_guards_and_modes_are_read() -> None:
     system.initial(*(c for v in (x, y, z) for c in (v >= 0, v <= 1)))
     assert plan(system, "AG z <= 1").parts == [()]
     assert plan(system, "AG x <= 1").parts == [("x", "y"), ("z",)]
+
+
+def test_a_value_that_stays_is_no_noise() -> None:
+    system = System("values")
+    x, c, y = system.real("x", -9, 9), system.real("c", -2, 2), system.real("y", -9, 9)
+    system.branch("go", {x: c - x, y: y / 2 + x / 8})
+    system.initial(x >= 0, x <= 1, c >= 0, c <= 1, y == 0)
+    assert plan(system, "AG x <= 2").parts == [()]
+    question = Question(system, read_property(system, "AG[0,30] x <= 2"))  # type: ignore[arg-type]
+    assert isinstance(COVERS.start(question, Run()).advance(Budget(8)), Proved)
+
+
+def test_ranges_that_were_not_shown_are_asked_of_all_where_that_fits() -> None:
+    assert plan(queue(3), "AG x <= 2", inside=True).parts == [()]
+    assert len(plan(queue(7), "AG x <= 2", inside=True).parts) == 8
+
+
+def test_the_part_that_a_check_refuses_is_covered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first check refuses the second of three parts."""
+    calls, real = [], module.written
+
+    def refusing(*args: Any) -> Any:
+        calls.append([names for names, _ in args[2]])
+        return 1 if len(calls) == 1 else real(*args)
+
+    monkeypatch.setattr(module, "written", refusing)
+    question = Question(queue(2), read_property(queue(2), "AG x <= 1.3"), certified=True)  # type: ignore[arg-type]
+    session = COVERS.start(question, Run())
+    answer = session.advance(Budget(20))
+    assert isinstance(answer, Proved) and answer.proof is not None and len(answer.proof.rules) == 6
+    assert calls == [[("x", "y"), ("gap[1]",), ("gap[2]",)]] * 2

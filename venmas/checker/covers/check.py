@@ -29,7 +29,7 @@ import numpy as np
 from venmas.checker.covers.batch.course import Begin, Course, OpenSetError, boxed, parted
 from venmas.checker.covers.batch.curves import BeyondError, UnsupportedError
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
-from venmas.checker.covers.parts import Hull, Part, moved, part_of, starts, unmoved
+from venmas.checker.covers.parts import Hull, Loop, Part, starts
 from venmas.checker.covers.paving import SIDE, CrowdedError, Ints, Marks, Paving, marked, paved
 from venmas.checker.flowpipes.forms import Form, Forms, enclosing
 from venmas.checker.flowpipes.state import States
@@ -300,35 +300,31 @@ def _whole(about: About, asked: Window, lines: Lines) -> int:
 
 def _in_parts(about: About, asked: Window, lines: Lines, part: Part | None) -> int:
     """Follow parts of the variables, one after the other; the first with all that p reads shows p. Number of boxes."""
-    claim, system, boxes, shown = about.claim, about.system, 0, False
+    claim, loop, boxes, shown = about.claim, Loop(about.system), 0, False
     first, last, holds = asked
-    known = unmoved(system)
-    reads = variables_of(holds) - {name for name, (low, high) in known.items() if low == high}
-    covered: set[str] = set()
+    known, covered = dict(loop.unmoved), set[str]()
+    reads = variables_of(holds) - loop.alone
     while part is not None:
+        lines.tick()
         if twice := sorted(covered & {*part.names}):
             raise OpenError(f"{', '.join(twice)} are in a part before")
         try:
-            base = part_of(system, part.names, known)
+            base = loop.part(part.names, known)
         except ValueError as error:
             raise OpenError(str(error)) from None
         covered |= {*part.names}
         shows = not shown and reads <= {*part.names}
         hull = Hull({name: ends for name, ends in starts(base).items() if name in part.names})
-        follow = Following(
-            base,
-            (first, last, holds if shows else TRUE),
-            lines.next(Grid),
-            claim.semantics == "float32",
-            claim.inside,
-            hull,
-        )
+        span, single = (first, last, holds if shows else TRUE), claim.semantics == "float32"
+        follow = Following(base, span, lines.next(Grid), single, claim.inside, hull)
+        if not {*part.names}.issuperset(follow.axes.names):
+            raise OpenError(f"{', '.join(follow.axes.names)} are covered, more than the part has")
         follow.run(lines.tick)
         shown, boxes = shown or shows, boxes + follow.boxes
         known |= hull.ranges
         part = lines.take(Part)
     if not shown:
         raise OpenError("no part has all variables that p reads")
-    if claim.inside and not moved(system) <= covered:
-        raise OpenError(f"whether {', '.join(sorted(moved(system) - covered))} leave their ranges is not shown")
+    if claim.inside and not loop.moved <= covered:
+        raise OpenError(f"whether {', '.join(sorted(loop.moved - covered))} leave their ranges is not shown")
     return boxes

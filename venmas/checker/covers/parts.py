@@ -8,13 +8,13 @@ Assume-guarantee reasoning (Pnueli, 1985) along the order in which variables rea
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from venmas.checker.exact.initial import initial_box
 from venmas.checker.format.rule import Rule, rule
-from venmas.model.expressions.expr import Drawn, Variable
+from venmas.model.expressions.expr import Condition, Drawn, Expr, Variable
 from venmas.model.expressions.walk import walk
 from venmas.model.system.initial import InitialSet
 from venmas.model.system.parts import Branch
@@ -53,45 +53,49 @@ def starts(system: System) -> dict[str, tuple[Fraction, Fraction]]:
     }
 
 
-def moved(system: System) -> frozenset[str]:
-    """The variables that branches change, other than noise."""
-    return frozenset(n for b in system.branches for n, e in b.updates if not isinstance(e, Drawn))
+class Loop:
+    """A system, to be taken in parts.
+
+    moved: the variables that branches change, other than noise. unmoved: the ranges of those that none changes; alone:
+    those of them with one value. guards: the variables that guards read.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.moved = frozenset(n for b in system.branches for n, e in b.updates if not isinstance(e, Drawn))
+        self.unmoved = {n: r for n, r in starts(system).items() if n not in self.moved | {*system.disturbances}}
+        self.alone = frozenset(name for name, (low, high) in self.unmoved.items() if low == high)
+        self.guards = _variables(b.guard for b in system.branches)
+        self._regions = [region for region in system.regions if initial_box(system, region) is not None]
+
+    def read_by(self, names: Collection[str]) -> frozenset[str]:
+        """The variables that guards read, and those that new values of `names` depend on at once."""
+        return self.guards | _variables(e for b in self.system.branches for n, e in b.updates if n in names)
+
+    def part(self, names: Sequence[str], known: Ranges) -> System:
+        """The loop of some variables. known: ranges of others. Raises `ValueError` where these are too few."""
+        system, own = self.system, frozenset(names)
+        if not own or len(own) < len(names) or not own <= self.moved:
+            raise ValueError("expected a part of some variables that change, each once")
+        others = self.read_by(own) - own - self.alone - {*system.disturbances}
+        if missing := sorted(n for n in others if n not in known or system.variables[n].integral):
+            raise ValueError(f"it reads {', '.join(missing)}, of which no range is known")
+        kept = own | self.alone
+        made = System(system.name)
+        for name, decl in system.variables.items():
+            if name in kept or name in system.disturbances:
+                made.variables[name] = decl
+            elif name in others:
+                made.variables[name] = replace(decl, lower=known[name][0], upper=known[name][1])
+        made.nodes_by_name = {name: system.nodes_by_name[name] for name in made.variables}
+        made.disturbances = (*system.disturbances, *sorted(others))
+        made.branches = [Branch(b.name, tuple(u for u in b.updates if u[0] in own), b.guard) for b in system.branches]
+        made.initial_set = InitialSet(system.name, made.variables)
+        made.initial_set.regions = [
+            tuple(row for row in region if kept.issuperset(row.expr.coefficients)) for region in self._regions
+        ]
+        return made
 
 
-def unmoved(system: System) -> dict[str, tuple[Fraction, Fraction]]:
-    """The ranges of variables that no branch changes."""
-    return {n: ends for n, ends in starts(system).items() if n not in {*moved(system), *system.disturbances}}
-
-
-def read_by(system: System, names: Collection[str]) -> frozenset[str]:
-    """The variables that guards read, and those that new values of `names` depend on at once."""
-    roots = [b.guard for b in system.branches], [e for b in system.branches for n, e in b.updates if n in names]
-    return frozenset(node.name for part in roots for node in walk(part) if isinstance(node, Variable))
-
-
-def part_of(system: System, names: Iterable[str], known: Ranges) -> System:
-    """The loop of some variables alone. known: ranges of others. Raises `ValueError` where these are too few."""
-    names = [*names]
-    own = frozenset(names)
-    changed, noise = moved(system), frozenset(system.disturbances)
-    if not own or len(own) < len(names) or not own <= changed:
-        raise ValueError("expected a part of some variables that change, each once")
-    alone = {n for n, (low, high) in unmoved(system).items() if low == high}
-    others = read_by(system, own) - own - noise - alone
-    if missing := sorted(n for n in others if n not in known or system.variables[n].integral):
-        raise ValueError(f"it reads {', '.join(missing)}, of which no range is known")
-    made = System(system.name)
-    for name, decl in system.variables.items():
-        if name in own | noise | alone:
-            made.variables[name] = decl
-        elif name in others:
-            made.variables[name] = replace(decl, lower=known[name][0], upper=known[name][1])
-    made.nodes_by_name = {name: system.nodes_by_name[name] for name in made.variables}
-    made.disturbances = (*system.disturbances, *sorted(others))
-    made.branches = [Branch(b.name, tuple(u for u in b.updates if u[0] in own), b.guard) for b in system.branches]
-    made.initial_set = InitialSet(system.name, made.variables)
-    kept = own | alone
-    made.initial_set.regions = [
-        tuple(row for row in region if kept.issuperset(row.expr.coefficients)) for region in system.regions
-    ]
-    return made
+def _variables(roots: Iterable[Expr | Condition]) -> frozenset[str]:
+    return frozenset(node.name for node in walk(roots) if isinstance(node, Variable))

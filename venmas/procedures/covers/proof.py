@@ -25,8 +25,8 @@ _PATIENCE, _WRITING = 60.0, 1 / 2
 
 def written(
     answer: Proved, question: Question, grids: Sequence[tuple[tuple[str, ...], Grid]], budget: Budget
-) -> Proved | Unknown | None:
-    """The answer with its proof, which the checker has followed; None where it takes a set for open.
+) -> Proved | Unknown | int:
+    """The answer with its proof, which the checker has followed; the grid in which it takes a set for open, if so.
 
     grids: with the variables of each, none of those that all are on.
     """
@@ -39,8 +39,8 @@ def written(
     seconds = _PATIENCE if budget.left is None else _WRITING * budget.left
     try:
         checked = budget.spend(seconds, lambda part: KINDS[_KIND].check(about, Lines(rows, lambda _: part())))
-    except CheckError:
-        return None
+    except CheckError as error:
+        return (error.line - 1) // 2 if len(grids) > 1 else 0
     if checked is None:
         return Unknown(Reason.OPEN, "its proof was not written down in its part of the time", unwritten=answer)
     return replace(answer, proof=Written(_KIND, tuple(lines)))
