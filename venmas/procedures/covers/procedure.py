@@ -61,8 +61,9 @@ _LONG = 10
 _PATIENCE = 10.0
 """Seconds where there is no limit."""
 _OTHERS = 1.0
-"""Seconds for the ranges of what p does not depend on, besides as many as p took, where no proof is written."""
+"""Seconds for the ranges of each part that p does not depend on, besides as many as all took so far."""
 _WIDER = Fraction(1, 10**6)
+"""Part of the size of a range by which it is widened for the next parts."""
 
 
 @dataclass
