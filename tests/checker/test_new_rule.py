@@ -131,10 +131,10 @@ def test_without_registration_its_lines_are_refused(question: Question) -> None:
 
 
 def test_without_its_method_it_can_not_be_registered() -> None:
-    part = dataclass(frozen=True)(type("Part", (Step,), {"__annotations__": {"axis": "int"}}))
-    with pytest.raises(TypeError, match="Part lacks apply"):
-        registry.rule("part")(part)
-    assert "part" not in rules.RULES
+    half = dataclass(frozen=True)(type("Half", (Step,), {"__annotations__": {"axis": "int"}}))
+    with pytest.raises(TypeError, match="Half lacks apply"):
+        registry.rule("half")(half)
+    assert "half" not in rules.RULES
 
 
 def test_a_field_of_a_type_that_no_line_has_can_not_be_registered() -> None:
