@@ -12,13 +12,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from venmas.checker.exact.initial import initial_box
+from venmas.checker.exact.initial import Box, initial_box
 from venmas.checker.format.rule import Rule, rule
 from venmas.model.expressions.expr import Condition, Drawn, Expr, Variable
 from venmas.model.expressions.walk import walk
 from venmas.model.system.initial import InitialSet
 from venmas.model.system.parts import Branch
 from venmas.model.system.system import System
+from venmas.model.system.variables import Region
 
 Ranges = Mapping[str, tuple[Fraction, Fraction]]
 
@@ -45,7 +46,15 @@ class Hull:
 
 def starts(system: System) -> dict[str, tuple[Fraction, Fraction]]:
     """The ranges of variables in initial states; none where there are no such states."""
-    boxes = [box for region in system.regions if (box := initial_box(system, region)) is not None]
+    return _around(system, [box for _, box in _started(system)])
+
+
+def _started(system: System) -> list[tuple[Region, Box]]:
+    """The initial sets that are not empty, with the boxes around them."""
+    return [(region, box) for region in system.regions if (box := initial_box(system, region)) is not None]
+
+
+def _around(system: System, boxes: Sequence[Box]) -> dict[str, tuple[Fraction, Fraction]]:
     sides = zip(*boxes, strict=True)
     return {
         name: (min(low for low, _ in side), max(high for _, high in side))
@@ -63,10 +72,11 @@ class Loop:
     def __init__(self, system: System) -> None:
         self.system = system
         self.moved = frozenset(n for b in system.branches for n, e in b.updates if not isinstance(e, Drawn))
-        self.unmoved = {n: r for n, r in starts(system).items() if n not in self.moved | {*system.disturbances}}
+        started, others = _started(system), system.variables.keys() - self.moved - {*system.disturbances}
+        self.unmoved = {n: r for n, r in _around(system, [box for _, box in started]).items() if n in others}
         self.alone = frozenset(name for name, (low, high) in self.unmoved.items() if low == high)
         self.guards = _variables(b.guard for b in system.branches)
-        self._regions = [region for region in system.regions if initial_box(system, region) is not None]
+        self._regions = [region for region, _ in started]
 
     def read_by(self, names: Collection[str]) -> frozenset[str]:
         """The variables that guards read, and those that new values of `names` depend on at once."""
