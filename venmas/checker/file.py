@@ -66,7 +66,7 @@ KINDS: Mapping[str, Kind] = {
         smooth=True,
         noisy=True,
     ),
-    "labels": Kind(("always", "unbounded"), frozenset({"inside"}), f"{_HERE}.levels.labels"),
+    "labels": Kind(("bounded", "always", "unbounded"), frozenset({"inside"}), f"{_HERE}.levels.labels"),
     "forever-ltl": Kind(("linear",), _RUNS - {"within"}, f"{_HERE}.forever.runs", smooth=True, noisy=True),
     "levels": Kind(("linear",), _RUNS, f"{_HERE}.levels.check"),
     "ranks": Kind(("linear",), _RUNS, f"{_HERE}.levels.ranked"),

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
@@ -16,6 +17,12 @@ from venmas.errors import Reason
 from venmas.model.system.networks import networks_of
 from venmas.procedure import Run
 from venmas.question import Question
+
+if TYPE_CHECKING:
+    from venmas.procedures.explicit.labelled import LabelsProof
+
+_WRITING = 2.0
+"""Seconds for all states that are ever reached, where a certificate is asked for."""
 
 
 @dataclass
@@ -66,7 +73,13 @@ class _Session:
         witness = explored.witness()
         if witness is not None:
             return Violated(witness)
-        return Proved("bounds", deadlock=explored.may_deadlock)
+        proof = budget.spend(_WRITING, self._proof) if self.question.certified else None
+        return Proved("bounds", deadlock=explored.may_deadlock, inside=proof is not None, proof=proof)
+
+    def _proof(self, budget: Budget) -> LabelsProof | None:
+        from venmas.procedures.explicit.labelled import bounded_proof
+
+        return bounded_proof(self.question, budget)
 
 
 EXPLICIT = Explicit()

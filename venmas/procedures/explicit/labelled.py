@@ -19,6 +19,9 @@ from venmas.procedures.explicit.levels import listed
 from venmas.procedures.explicit.states.integers import NotExplicitError
 from venmas.question import Question
 
+_FEW = 2_000_000
+"""States times parts of a bounded formula that look ahead, up to which a proof lists them."""
+
 
 @dataclass(frozen=True)
 class LabelsProof:
@@ -51,8 +54,18 @@ class LabelsProof:
         )
 
 
-def _closed(system: System, tick: Callable[[], None]) -> StateGraph:
-    graph = StateGraph(system, tick, transitions=True)
+def bounded_proof(question: Question, tick: Callable[[], None]) -> LabelsProof | None:
+    """A proof of a bounded property that was decided by fewer steps: all states that are ever reached, if they are few
+    and in the declared box."""
+    try:
+        graph = _closed(question.system, tick, _FEW // max(1, len(ahead(fixpoints(question.asked.formula)))))
+    except (NotExplicitError, IncompleteError):
+        return None
+    return LabelsProof(graph)
+
+
+def _closed(system: System, tick: Callable[[], None], limit: int | None = None) -> StateGraph:
+    graph = StateGraph(system, tick, True) if limit is None else StateGraph(system, tick, True, limit)
     while graph.expand():
         pass
     if graph.left is not None:
