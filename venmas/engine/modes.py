@@ -7,8 +7,8 @@ main procedure is; what another one has begun may go on in a later stage.
     adaptive:  explicit -> (cells, covers | flowpipes) -> (flowpipes | branch-and-bound)
                -> (polytopes, exact, bound-propagation, cell-mapping, cells, covers, flowpipes | reachability)
                -> (covers | flowpipes) -> (mono | exact)
-    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> covers -> cell-mapping -> forever
-               -> cell-mapping -> forever
+    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> covers -> k-induction -> covers -> cell-mapping
+               -> forever -> cell-mapping -> forever
     linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
                -> forever-ltl
 """
@@ -35,7 +35,8 @@ class Turn:
     time so far. after: seconds before which it has no share. left: part of the time that is left, for the main one, and
     for others where there is none. pause: seconds at a time, for a main one that makes no steps of its own. again: what
     it proves has to be found again where it is to be written down, so that it is left out then. begun: only what an
-    earlier stage has begun and not ended goes on. smooth: only where the system is.
+    earlier stage has begun and not ended goes on. smooth: only where the system is. certified: only where a certificate
+    is asked for.
     """
 
     procedure: str
@@ -49,6 +50,7 @@ class Turn:
     again: bool = False
     begun: bool = False
     smooth: bool = False
+    certified: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ _MODES = (
         (
             (Turn("fixpoints", first=0.5, share=0.35), Turn("predicate-abstraction")),
             (Turn("fixpoints", left=1 / 2),),  # goes on where it was
+            (Turn("covers", left=1 / 20, certified=True),),  # it goes on beside others, if there is another core
             (Turn("k-induction", left=1 / 2),),
             (Turn("covers", left=1 / 3),),
             (Turn("cell-mapping", left=1 / 3, again=True),),  # certificates are from those after it, if there are any

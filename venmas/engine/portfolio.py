@@ -338,8 +338,8 @@ class Portfolio:
 
 def _has(turn: Turn, question: Asked) -> bool:
     """Is it the turn of a procedure where such a question is asked?"""
-    smooth = isinstance(question, Question) and bool(question.system.smooth)
-    return not (turn.again and question.certified) and (smooth or not turn.smooth)
+    smooth, certified = isinstance(question, Question) and bool(question.system.smooth), question.certified
+    return not (turn.again and certified) and (certified or not turn.certified) and (smooth or not turn.smooth)
 
 
 def here(settings: Settings) -> Settings:

@@ -151,7 +151,7 @@ def missed(
                 root = root[found.steps[-1][0]]
                 state.update({n: values[min(step, len(values)) - 1][root] for n, values in later.items()})
             for atom in plan.atoms.get(step, ()):
-                found.known[atom, step] = _distance(atom.comparison.expr, atom.comparison.relation, state)
+                found.known[atom, step] = distance(atom.comparison.expr, atom.comparison.relation, state)
             if step < plan.steps:
                 state = found.step(system, state)
                 found.states.append(state)
@@ -252,7 +252,8 @@ class Sampled:
         return found
 
 
-def _distance(expr: LinearExpr, relation: Relation, state: dict[str, Floats]) -> Floats:
+def distance(expr: LinearExpr, relation: Relation, state: dict[str, Floats]) -> Floats:
+    """By how much states miss a comparison with 0: not above 0 where it holds."""
     value = sum((float(c) * state[name] for name, c in expr.terms), np.zeros(len(next(iter(state.values())))))
     value = value + float(expr.constant)
     match relation:

@@ -241,7 +241,10 @@ class _Session:
             try:
                 answer = self._batch(self._flight, pause)
             except TooLongError:
-                return Unknown(Reason.OPEN, "a box of initial states takes longer than what others do in the time")
+                found = self._violations.among([part.box for part in (*self._flight, *self._stack)], budget.whole)
+                return found or Unknown(
+                    Reason.OPEN, "a box of initial states takes longer than what others do in the time"
+                )
             except BudgetError:
                 if self._underway is None or not self._underway.between:
                     self._stack.extend(reversed(self._flight))

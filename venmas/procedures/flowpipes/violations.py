@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from venmas.answer import Violated
 from venmas.budget import Budget
+from venmas.logic.window import window
+from venmas.model.system.variables import Box
 from venmas.model.witness.build import explain
 from venmas.model.witness.enclosed import UndecidedError
 from venmas.model.witness.tree import Witness
+from venmas.procedures.flowpipes.beam import beams
 from venmas.procedures.flowpipes.falsify import candidates
 from venmas.procedures.flowpipes.plan import Plan
 from venmas.procedures.flowpipes.tree import middle
@@ -19,6 +22,8 @@ from venmas.question import Question
 if TYPE_CHECKING:
     from venmas.procedures.flowpipes.refine import Part
 
+Candidate: TypeAlias = tuple[dict[str, Fraction], list[str]]
+"""An initial state, and the branches that a run from it may take."""
 _RUNS, _DEEPER = 0.1, 4
 """Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
 _PATIENCE, _REPLAY = 60.0, 0.4
@@ -42,22 +47,37 @@ class Violations:
         self.found: Violated | None = None
         self.first: Violations | None = None
         self._next, self._begun = 0.0, -1.0
+        self._asked = None if question.chosen else window(question.asked)
 
     def of(self, failed: Sequence[tuple[Part, bool]], seed: int, budget: Budget) -> Violated | None:
         """A witness from boxes that failed, each with whether all its states meet the target; looked for less and less
         often."""
         if self.first is not None and (found := self.first.of(failed, seed, budget)) is not None:
             return found
-        points: list[tuple[dict[str, Fraction], list[str]]] = []
+        points: list[Candidate] = []
         points += [(middle(self.system, part.box), []) for part, sure in failed if sure][:1]
         begun = budget.spent
         if self._begun < 0:
             self._begun = begun
         if self._next <= _RUNS * (begun - self._begun):
-            boxes = [part.box for part, _ in failed]
-            points += candidates(self.system, self.plan, boxes, budget, seed, self._next > 0)
+            points += self._sought([part.box for part, _ in failed], seed, self._next > 0, budget)
             self._next += _DEEPER * (budget.spent - begun)
         return self.replayed(points, budget)
+
+    def among(self, boxes: Sequence[Box], budget: Budget) -> Violated | None:
+        """A witness from boxes that cannot be followed, in part of the time."""
+
+        def found(part: Budget) -> Violated | None:
+            return self.replayed(self._sought(boxes, 1, False, part) or self._sought(boxes, 2, True, part), part)
+
+        return budget.spend(_PATIENCE if budget.left is None else _RUNS * budget.left, found)
+
+    def _sought(self, boxes: Sequence[Box], seed: int, deep: bool, budget: Budget) -> list[Candidate]:
+        """Initial states from which floats meet the target; deep: by search."""
+        points = candidates(self.system, self.plan, boxes, budget, seed, deep)
+        if deep and not points and self._asked is not None:
+            points = beams(self.system, self._asked, boxes, budget, seed)
+        return points
 
     def replayed(
         self, points: Sequence[tuple[Mapping[str, Fraction], Sequence[str]]], budget: Budget
