@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.corpus.forever import case
 from tests.corpus.spec import build
 from venmas import System, verify
-from venmas.checker.file import check_claim, opened
+from venmas.checker.file import check_certificate, check_claim, opened, read_certificate
 from venmas.checker.format.json_lines import json_lines
 from venmas.checker.format.rule import End
 from venmas.checker.levels.labels import ahead
 from venmas.engine.certificates.file import header
 from venmas.errors import InputError
-from venmas.logic import Bounded, fixpoints
+from venmas.logic import Formula, evaluate, fixpoints
+from venmas.model import where
 from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.procedures.explicit.graph.labels import Labels
 from venmas.procedures.explicit.labelled import LabelsProof
 from venmas.procedures.explicit.levels import listed
 from venmas.question import Question, read_property
+from venmas.testing import atoms, formulas
+from venmas.testing.finite import finite_model, finite_systems
 
 Rows = list[dict[str, object]]
 
@@ -31,7 +37,6 @@ Rows = list[dict[str, object]]
 def table(system: System, text: str, levels: list[list[int]] | None = None) -> tuple[Rows, np.ndarray]:
     """The lines of a certificate with the levels that are right, or others, and these levels."""
     asked = read_property(system, text)
-    assert not isinstance(asked, Bounded)
     question = Question(system, asked, certified=True, inside=True)
     graph = StateGraph(system, lambda: None, transitions=True)
     while graph.expand():
@@ -70,8 +75,22 @@ TRUE = [
     "AG EF (s >= 0)",
     "A(s <= 2 U (s == 0 | s == 3))",
     "AG (s == 1 -> AF s == 0)",
+    "EF^2 s == 0",
+    "AG[0,3] EF[0,1] (s == 0 | s == 3)",
+    "AX (s <= 1 | s == 3)",
 ]
-FALSE = ["AF s == 2", "AG EF s == 0", "EG s >= 1", "EF s == 3", "E(s == 2 U s == 1)", "EG EX s == 0"]
+FALSE = [
+    "AF^1 s == 1",
+    "EG^2 s >= 1",
+    "EX^2 s == 2",
+    "AG^2 s <= 2",
+    "AF s == 2",
+    "AG EF s == 0",
+    "EG s >= 1",
+    "EF s == 3",
+    "E(s == 2 U s == 1)",
+    "EG EX s == 0",
+]
 
 
 @pytest.mark.parametrize("text", TRUE)
@@ -130,6 +149,33 @@ def test_random_claims_and_levels() -> None:
             seen["changed"] += 1
             assert not accepted(mutant, system) or asked.truth, (seed, asked.formula)
     assert seen["right"] >= 10 and seen["changed"] >= 500, seen
+
+
+leaves = atoms(("i", "j", "b"), st.integers(-2, 2).map(Fraction))
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(finite_systems(), formulas(leaves, longest=3, size=5).filter(lambda f: f.depth > 0))
+def test_bounded_claims_are_accepted_where_they_are_true(system: System, formula: Formula) -> None:
+    model, initial = finite_model(system)
+    truth = initial <= evaluate(formula, model)
+    assert accepted(table(system, str(formula))[0], system) == truth
+
+
+def test_a_bounded_formula_of_few_states_is_certified_by_them(tmp_path: Path) -> None:
+    """And not of many, where it looks at few of these."""
+    system = loop()
+    report = verify(system, "AG[0,100] EF[0,1] (s == 0 | s == 3)", certificate=tmp_path / "proof.gz")
+    assert report.satisfied and check_certificate(tmp_path / "proof.gz", loop())
+    assert read_certificate(tmp_path / "proof.gz")[0].proof == "labels"
+    many = System("many")
+    n, m = many.integer("n", 0, 3000), many.integer("m", 0, 3000)
+    many.branch("n", {n: where(n < 3000, n + 1, 0)})
+    many.branch("m", {m: where(m < 3000, m + 1, 0)})
+    many.initial(n == 0, m == 0)
+    report = verify(many, "AG^3 n <= 3", certificate=tmp_path / "other.gz")
+    assert report.satisfied and check_certificate(tmp_path / "other.gz", many)
+    assert read_certificate(tmp_path / "other.gz")[0].proof != "labels"
 
 
 def test_what_depends_on_a_part_is_certified_of_the_whole(tmp_path: Path) -> None:
