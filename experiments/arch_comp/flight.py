@@ -118,7 +118,7 @@ INSTANCES = (
         "Airplane_controller",
         ("controller_airplane",),
         airplane,
-        f"AX (AG^19 ({within(('x2', 'x7', 'x8', 'x9'), '-1', '1')}))",
+        f"AG^20 ({within(('x2', 'x7', 'x8', 'x9'), '-1', '1')})",
         own=True,
     ),
     Instance(
@@ -137,9 +137,9 @@ INSTANCES = (
         ("attitude_control_3_64_torch",),
         attitude,
         # within a period, one and the same side of the unsafe set: more than is asked
-        f"AX (AG^29 ({_OUTSIDE}))",
+        f"AG^30 ({_OUTSIDE})",
         "AG^30 (" + " | ".join(f"x{i} < {a} | x{i} > {b}" for i, (a, b) in enumerate(_UNSAFE, start=1)) + ")",
         own=True,
     ),
-    Instance("Docking", "", "SpacecraftDocking_controller", ("model",), docking, "AX (AG^39 reserve >= 0)", own=True),
+    Instance("Docking", "", "SpacecraftDocking_controller", ("model",), docking, "AG^40 reserve >= 0", own=True),
 )

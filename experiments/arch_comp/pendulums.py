@@ -88,7 +88,7 @@ INSTANCES = (
         "InvertedPendulum_controller",
         ("controller_single_pendulum",),
         single,
-        f"AX^11 (AG^9 ({within(['x1'], '0', '1')}))",
+        f"AG[11,20] ({within(['x1'], '0', '1')})",
     ),
     Instance(
         "Double-Pendulum",
@@ -96,7 +96,7 @@ INSTANCES = (
         "InvertedTwoLinkPendulum_controller_less_robust",
         ("controller_double_pendulum_less_robust",),
         lambda network: double(network, "0.05"),
-        f"AX (AG^19 ({within(ALL, '-1.7', '2')}))",
+        f"AG^20 ({within(ALL, '-1.7', '2')})",
     ),
     Instance(
         "Double-Pendulum",
@@ -104,7 +104,7 @@ INSTANCES = (
         "InvertedTwoLinkPendulum_controller_more_robust",
         ("controller_double_pendulum_more_robust",),
         lambda network: double(network, "0.02"),
-        f"AX (AG^19 ({within(ALL, '-1.5', '1.5')}))",
+        f"AG^20 ({within(ALL, '-1.5', '1.5')})",
     ),
     Instance(
         "TORA",
@@ -112,7 +112,7 @@ INSTANCES = (
         "TORA_ReLU_controller",
         ("controllerTora",),
         tora,
-        f"AX (AG^19 ({within(ALL, '-2', '2')}))",
+        f"AG^20 ({within(ALL, '-2', '2')})",
         own=True,
     ),
     Instance(
@@ -137,7 +137,7 @@ INSTANCES = (
         "balancing_controller",
         ("controller_balancing",),
         balancing,
-        f"AX^401 (AG^99 ({within(['x1', 'x3', 'x4'], '-0.001', '0.001')}))",
+        f"AG[401,500] ({within(['x1', 'x3', 'x4'], '-0.001', '0.001')})",
         own=True,
     ),
 )

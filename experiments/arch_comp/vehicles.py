@@ -56,11 +56,11 @@ _PARKED = " & ".join(
 )
 _GOAL = "x1 >= -0.5 & x1 <= 0.5 & x2 >= -0.5 & x2 <= 0.5"
 # within a period, one and the same side of the obstacle: more than is asked
-_AROUND = f"(AX (AG^29 (hi_x1 < 1 | lo_x1 > 2 | hi_x2 < 1 | lo_x2 > 2))) & (AX^30 ({_GOAL}))"
+_AROUND = f"(AG^30 (hi_x1 < 1 | lo_x1 > 2 | hi_x2 < 1 | lo_x2 > 2)) & (AX^30 ({_GOAL}))"
 _SAMPLED = f"(AG^30 (x1 < 1 | x1 > 2 | x2 < 1 | x2 > 2)) & (AX^30 ({_GOAL}))"
 
 INSTANCES = (
-    Instance("ACC", "", "ACC_controller_relu", ("controller_5_20",), cruise, "AX (AG^49 reserve >= 10)"),
+    Instance("ACC", "", "ACC_controller_relu", ("controller_5_20",), cruise, "AG^50 reserve >= 10"),
     Instance("Unicycle", "", "Unicycle_controller", ("controllerB",), unicycle, f"AX^50 ({_PARKED})"),
     Instance("NAV", "standard", "nav_standard", ("nn-nav-point",), navigation, _AROUND, _SAMPLED, own=True),
     Instance("NAV", "robust", "nav_robust", ("nn-nav-set",), navigation, _AROUND, _SAMPLED, own=True),
