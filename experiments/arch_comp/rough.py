@@ -31,6 +31,8 @@ from venmas.errors import InputError
 from venmas.model import System
 from venmas.model.evaluation.regions import bounding_box
 from venmas.model.evaluation.simulate import step_batch
+from venmas.model.expressions.conditions import Condition
+from venmas.model.expressions.expr import Variable
 from venmas.nn import load_network
 
 ROUGH = OWN / "rough"
@@ -78,9 +80,15 @@ def networks(folder: Path = ROUGH) -> list[tuple[Instance, Path]]:
     return [(i, file) for i in loops for file in sorted(folder.glob(f"{i.network}_*.onnx"))]
 
 
-def row(instance: Instance, file: Path, timeout: float, certify: Path, initial: str = "") -> dict[str, str]:
-    """What became of a question. initial: a condition that cuts the initial set."""
+def row(
+    instance: Instance, file: Path, timeout: float, certify: Path, part: Condition | None = None
+) -> dict[str, str]:
+    """Result of a question. part: what its initial states meet besides."""
     system = instance.build(load_network(file))
+    if part is not None:
+        box = _box(system)
+        system.regions = []
+        system.initial(*((Variable(n, False) >= low) & (Variable(n, False) <= high) for n, (low, high) in box.items()), part)
     begun = process_time()
     certify.mkdir(parents=True, exist_ok=True)
     certificate = certify / f"{file.stem}.jsonl.gz"
@@ -89,7 +97,6 @@ def row(instance: Instance, file: Path, timeout: float, certify: Path, initial: 
         instance.asked,
         timeout=timeout,
         certificate=certificate,
-        initial=initial,
         tune={"milp.isolated": "off"},
         workers=1,
     )
@@ -110,7 +117,7 @@ def row(instance: Instance, file: Path, timeout: float, certify: Path, initial: 
     elif report.satisfied:
         begun = process_time()
         try:
-            found["check"] = str(check_certificate(certificate, None if initial else system))
+            found["check"] = str(check_certificate(certificate, system))
         except InputError as error:
             found["check"] = f"REFUSED: {error}"
         found["check_cpu"] = f"{process_time() - begun:.1f}"
@@ -140,9 +147,7 @@ def violating(instance: Instance, system: System) -> int:
 
 def starts(system: System) -> State:
     """All corners of the initial box, and random states in it."""
-    (region,) = system.regions
-    box = bounding_box(system, region)
-    assert box is not None
+    box = _box(system)
     open_ = [name for name, (low, high) in box.items() if low < high]
     rng = np.random.default_rng(_SEED)
     share = rng.random((RUNS, len(open_)))
@@ -153,6 +158,14 @@ def starts(system: System) -> State:
         low, high = map(Fraction, box[name])
         state[name] = float(low) + part * float(high - low)
     return state
+
+
+def _box(system: System) -> dict[str, tuple[Fraction, Fraction]]:
+    """The initial set of a loop."""
+    (region,) = system.regions
+    box = bounding_box(system, region)
+    assert box is not None
+    return {name: (Fraction(low), Fraction(high)) for name, (low, high) in box.items()}
 
 
 if __name__ == "__main__":

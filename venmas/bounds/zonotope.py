@@ -89,21 +89,35 @@ def times(values: Floats, weight: Floats) -> Floats:
 
 
 def affine(
-    weight: Floats, bias: Floats, weight_error: Floats | float, z: Floats, e: Floats, single: bool
+    weight: Floats,
+    bias: Floats,
+    weight_error: Floats | float,
+    z: Floats,
+    e: Floats,
+    single: bool,
+    alone: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """``weight @ x + bias``, weights off by `weight_error` relative to their size.
 
+    alone: (B, n), of symbols that one input each has and no other; those that are not 0 come after z's in the result.
     single: in float32 and in any order, the bias perhaps first (docs/certificates.md, float32).
     weight: (q, n), bias: (q,), or (B, q, n) and (B, q), one a row.
     """
     n = weight.shape[-1]
     size = np.abs(weight)
-    new = z @ weight.swapaxes(-1, -2)
-    new[:, 0] += bias
     mass = total(z) + e
+    units = np.arange(0) if alone is None else np.flatnonzero(alone.any(0))
+    if alone is not None and len(units):
+        new = np.empty((z.shape[0], z.shape[1] + len(units), weight.shape[0]))
+        np.matmul(z, weight.T, out=new[:, : z.shape[1]])
+        np.multiply(alone[:, units, None], weight.T[units], out=new[:, z.shape[1] :])
+        mass = mass + alone
+    else:
+        new = z @ weight.swapaxes(-1, -2)
+    new[:, 0] += bias
     # gamma in float32: the rounding of a weight, n products and sums, and the bias
     narrow = (n + 4) * UNIT_ROUNDOFF_32 / (1 - (n + 4) * UNIT_ROUNDOFF_32) if single else 0.0
-    slack = gamma(n + z.shape[1]) + weight_error + narrow
+    slack = gamma(n + new.shape[1]) + weight_error + narrow
     error = times(e + slack * mass + TINY, size) + (gamma(2) + narrow) * np.abs(bias) + TINY * n
     if single:
         error += (n + 4 + mass.sum(1, keepdims=True)) * LOST_32

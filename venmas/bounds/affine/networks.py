@@ -31,15 +31,17 @@ def through(ring: Forms, network: Network, inputs: Sequence[Form], single: bool 
     if single:
         e = rounded(z, e)
     lost = ~np.isfinite(e).all(1) | bool(single and network.float32_obstacle)
-    z, e = _own(z, e, np.zeros((z.shape[0], len(inputs))))
+    alone, e = e, np.zeros_like(e)
     for layer in network.layers:
         ask()
-        z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, single)
+        z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, single, alone)
         lost |= ~np.isfinite(e).all(1)  # what overflows may be no number, whatever tanh makes of infinity
+        alone = np.zeros_like(e)
         if layer.activation != "linear":
-            z, e = relaxed(layer.activation, z, e)
+            z, alone, e = _between(layer.activation, z, e)
         if single and layer.activation in SMOOTH:
             e = (e + UNIT_ERROR_32) * (1 + FEW)
+    z, e = _own(z, alone, e)
     units = z[:, width:]
     z, sizes = z[:, :width], np.abs(units)
     if z.shape[2] > 1 and units.shape[1]:
@@ -55,6 +57,11 @@ def through(ring: Forms, network: Network, inputs: Sequence[Form], single: bool 
 
 def relaxed(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats]:
     """The activation of every unit: z (B, 1+k, n), e (B, n)."""
+    return _own(*_between(activation, z, e))
+
+
+def _between(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats, Floats]:
+    """The same, with what is between the lines, (B, n), apart: a symbol of its own for each unit."""
     lo, hi, mass = spread(z, e)
     rule = lines(activation, lo, hi)
     a = rule.slope
@@ -69,7 +76,7 @@ def relaxed(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats]:
     known = (rule.lo == 0) & (rule.hi == 0) & ((a == 1) | flat)
     radius = np.where(known, 0.0, radius)
     e = np.where(flat, 0.0, e * a) + np.where(known, 0.0, FEW * mass + TINY)
-    return _own(z, radius, e)
+    return z, radius, e
 
 
 def _own(z: Floats, radius: Floats, e: Floats) -> tuple[Floats, Floats]:

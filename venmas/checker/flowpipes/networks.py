@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from venmas.budget import ask
 from venmas.checker.affine.products import Factor, scaled_down
+from venmas.checker.covers.batch.curves import BeyondError, lines
 from venmas.checker.flowpipes import rows
 from venmas.checker.flowpipes.forms import Form, Forms
 from venmas.checker.flowpipes.univariate import SLOPE_BITS, OutsideError, relaxed
@@ -39,6 +40,10 @@ KEPT = 8
 """Units whose symbols several outputs share."""
 _WIDE = 4096
 """Inputs of a layer, at most, so that sums of sizes stay below 2^62."""
+
+
+_SPLIT = 26
+_PART = (1 << _SPLIT) - 1
 
 
 class TooLargeError(Exception):
@@ -79,11 +84,15 @@ class _Pass:
         radii = np.array([-(-f.e >> self.down) + symbols + 1 for f in inputs], dtype=np.int64)
         if self.single:
             radii = radii + (np.abs(z).sum(0) + radii >> PRECISION) + 2  # rounded up, and what underflow loses
+        alone = np.zeros_like(radii)
         for layer in scaled(network, self.bits):
             ask()
-            z, radii = self._affine(layer, z, radii)
+            z, radii = self._affine(layer, z, radii, alone)
+            alone = np.zeros_like(radii)
             if layer.activation != "linear":
-                z, radii = self._units(layer.activation, z, radii)
+                z, alone = self._units(layer.activation, z, radii)
+                radii = np.zeros_like(radii)
+        z = _joined(z, alone)
         own = np.abs(z[1 + symbols :])
         kept = np.argsort(-own.sum(1), kind="stable")[: KEPT if len(radii) > 1 else 0]
         z, radii = np.concatenate([z[: 1 + symbols], z[1 + symbols + kept]]), radii + own.sum(0) - own[kept].sum(0)
@@ -94,16 +103,24 @@ class _Pass:
             found.append(self.ring.fresh(Form(int(column[0]) << self.down, g, radius << self.down)))
         return found
 
-    def _affine(self, layer: Scaled, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
-        """W x + b. Each weight is off by at most one unit of 2^-T where it is not exact, and each bias by one."""
-        shift, size = layer.shift, np.abs(z).sum(0) + radii
+    def _affine(self, layer: Scaled, z: Ints, radii: Ints, alone: Ints) -> tuple[Ints, Ints]:
+        """W x + b. Each weight is off by at most one unit of 2^-T where it is not exact, and each bias by one.
+
+        alone: of symbols that one input each has, and no other.
+        """
+        shift, size = layer.shift, np.abs(z).sum(0) + radii + alone
         if not layer.fits or not layer.holds(size):
             raise TooLargeError
-        out = layer.forward.times(z, (1 << shift) >> 1, shift)
+        if int(alone.max(initial=0)) >= 1 << VALUES:
+            z, alone = _joined(z, alone), np.zeros_like(alone)
+        half, units = (1 << shift) >> 1, np.flatnonzero(alone)
+        out = np.concatenate(
+            [layer.forward.times(z, half, shift), layer.rows_times(units, alone[units, None], half, shift)]
+        )
         out[0] += layer.bias
         up = (1 << shift) - 1
         lost = 0 if layer.vague is None else -(-(layer.vague @ size) >> shift)
-        spread = np.full(len(layer.bias), len(z) // 2 + 1) + lost  # rows and bias are to nearest: half a unit each
+        spread = np.full(len(layer.bias), len(out) // 2 + 1) + lost  # rows and bias are to nearest: half a unit each
         if radii.any():
             spread += layer.sizes.times(radii[None], up, shift)[0]
         if self.single:
@@ -114,7 +131,7 @@ class _Pass:
         return out, spread
 
     def _units(self, activation: str, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
-        """Each unit within two lines of one slope; what is between them, and its radius, is a symbol of its own."""
+        """Each unit within two lines of one slope; what is between them, and its radius, is for a symbol of its own."""
         size = np.abs(z[1:]).sum(0) + radii
         low, high = z[0] - size, z[0] + size
         if activation == "relu":
@@ -123,11 +140,7 @@ class _Pass:
             kept, error = self._between(activation, z, radii, low, high)
             if self.single:
                 error += 1 << (self.bits - UNIT_ERROR)
-        own = np.flatnonzero(error)
-        forms = np.zeros((len(z) + len(own), len(error)), dtype=np.int64)
-        forms[: len(z)] = kept
-        forms[len(z) + np.arange(len(own)), own] = error[own]
-        return forms, np.zeros_like(radii)
+        return kept, error
 
     def _rectified(self, z: Ints, radii: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """ReLU: nothing is rounded of units that are passed on, or are 0; the others are between two lines."""
@@ -142,13 +155,33 @@ class _Pass:
 
     def _between(self, activation: str, z: Ints, radii: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """Forms within two lines of one slope, and their radii."""
-        lines = [relaxed(activation, *ends, self.bits) for ends in zip(low.tolist(), high.tolist(), strict=True)]
-        slopes, least, most = np.array(lines, dtype=np.int64).T
+        slopes, least, most = _lines(activation, low, high, self.bits)
         middle = (least + most) >> 1
         kept = scaled_down(z, slopes, 0, SLOPE_BITS)
         kept[0] += middle
         grown = scaled_down(radii, slopes, (1 << SLOPE_BITS) - 1, SLOPE_BITS)
         return kept, most - middle + grown + np.where(slopes, len(z), 0)
+
+
+def _joined(z: Ints, alone: Ints) -> Ints:
+    """Forms with a row more for each symbol that one unit alone has."""
+    units = np.flatnonzero(alone)
+    forms = np.zeros((len(z) + len(units), len(alone)), dtype=np.int64)
+    forms[: len(z)] = z
+    forms[len(z) + np.arange(len(units)), units] = alone[units]
+    return forms
+
+
+def _lines(activation: str, low: Ints, high: Ints, bits: int) -> tuple[Ints, Ints, Ints]:
+    """Lines around an activation, of all units at once where 64 bits do."""
+    if activation != "relu":
+        try:
+            return lines(activation, low, high, bits)
+        except BeyondError:
+            pass
+    one_by_one = [relaxed(activation, *ends, bits) for ends in zip(low.tolist(), high.tolist(), strict=True)]
+    slopes, least, most = np.array(one_by_one, dtype=np.int64).T
+    return slopes, least, most
 
 
 class Scaled:
@@ -174,7 +207,8 @@ class Scaled:
         self.vague = vague if vague.any() else None
         self._sizes = np.abs(whole).astype(np.float64)
         self._norm = float(self._sizes.sum(1).max(initial=0.0))
-        self.forward = Factor(np.ascontiguousarray(whole.T))
+        self._whole = np.ascontiguousarray(whole.T)
+        self.forward = Factor(self._whole)
         units = np.ldexp(bias.astype(np.float64), bits)
         self.bias, self.most_bias = np.rint(units).astype(np.int64), np.ceil(np.abs(units)).astype(np.int64)
 
@@ -182,6 +216,17 @@ class Scaled:
     def sizes(self) -> Factor:
         """The sizes of the weights."""
         return Factor(np.ascontiguousarray(self._sizes.T).astype(np.int64))
+
+    def rows_times(self, units: Ints, values: Ints, add: int, shift: int) -> Ints:
+        """``floor((values W[units] + add) / 2**shift)`` for a value of 0 to 2^50 by row, exactly.
+
+        Values are split, so that no product of a lower part has more than 62 bits.
+        """
+        weights = self._whole[units]
+        low, high = (values & _PART) * weights + add, (values >> _SPLIT) * weights
+        if shift < _SPLIT:
+            return np.asarray((low >> shift) + (high << (_SPLIT - shift)))
+        return np.asarray(((low >> _SPLIT) + high) >> (shift - _SPLIT))
 
     def holds(self, size: Ints) -> bool:
         """Are sums of products with values of these sizes below the limit, and sums of sizes below 2^62? The norm tells
