@@ -80,15 +80,15 @@ def networks(folder: Path = ROUGH) -> list[tuple[Instance, Path]]:
     return [(i, file) for i in loops for file in sorted(folder.glob(f"{i.network}_*.onnx"))]
 
 
-def row(
-    instance: Instance, file: Path, timeout: float, certify: Path, part: Condition | None = None
-) -> dict[str, str]:
+def row(instance: Instance, file: Path, timeout: float, certify: Path, part: Condition | None = None) -> dict[str, str]:
     """Result of a question. part: what its initial states meet besides."""
     system = instance.build(load_network(file))
     if part is not None:
         box = _box(system)
         system.regions = []
-        system.initial(*((Variable(n, False) >= low) & (Variable(n, False) <= high) for n, (low, high) in box.items()), part)
+        system.initial(
+            *((Variable(n, False) >= low) & (Variable(n, False) <= high) for n, (low, high) in box.items()), part
+        )
     begun = process_time()
     certify.mkdir(parents=True, exist_ok=True)
     certificate = certify / f"{file.stem}.jsonl.gz"

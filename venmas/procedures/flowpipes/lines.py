@@ -92,10 +92,11 @@ def _lines(target: Target, chosen: Noise, box: Box, tree: Tree, tick: Callable[[
 
 
 def _passing(target: Target, box: Box, fine: Fineness, known: list[int], tick: Callable[[], None]) -> Fineness | str:
-    """A fineness with which a box passes, or why it does not. known: how the last box that did was enclosed."""
+    """A fineness with which a box passes, or why it does not. known: how the last box that did was enclosed; coarser
+    enclosures are not tried any more."""
     why = ""
     ladder = _ladder(fine, sum(not ahead(name) for name in target.system.variables))
-    for rung in (*known, *(rung for rung in range(len(ladder)) if rung not in known)):
+    for rung in range(known[0] if known else 0, len(ladder)):
         tick()
         found = target.open_in(box, BITS, ladder[rung])
         if found is None:
