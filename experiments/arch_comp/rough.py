@@ -36,7 +36,7 @@ from venmas.model.expressions.expr import Variable
 from venmas.nn import load_network
 
 ROUGH = OWN / "rough"
-COLUMNS = ("network", "sha256", "sampled", "verdict", "boxes", "cpu", "check_cpu", "check", "share", "steps")  # fmt: skip
+COLUMNS = ("network", "sha256", "sampled", "verdict", "boxes", "cpu", "check_cpu", "check", "share", "steps")
 RUNS, _SEED = 2000, 4
 State = dict[str, npt.NDArray[Any]]
 _NAMES = {"Docking": (1, 40, ("reserve",)), "Balancing": (401, 500, ("x1", "x3", "x4"))}

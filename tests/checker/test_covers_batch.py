@@ -18,9 +18,9 @@ from tests.procedures.covers.systems import loop, runs, task
 from venmas import System
 from venmas.checker.covers import check as checks
 from venmas.checker.covers.batch.course import Course, OpenSetError, boxed
-from venmas.checker.covers.batch.curves import BeyondError
 from venmas.checker.covers.grid import Axes, Finer, Grid
 from venmas.checker.file import KINDS
+from venmas.checker.flowpipes.curves import BeyondError
 from venmas.checker.format.about import About
 from venmas.checker.format.header import Claim
 from venmas.checker.format.lines import Lines

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.checker.test_covers_batch import lines_of, told
 from tests.checker.test_covers_check import check
 from venmas import System
-from venmas.checker.covers.batch.curves import BeyondError
 from venmas.checker.covers.batch.forms import Form, Forms
 from venmas.checker.covers.batch.states import Sets
 from venmas.checker.flowpipes import state as scalar
+from venmas.checker.flowpipes.curves import BeyondError
 from venmas.checker.format.numbers import CheckError
 from venmas.model import sin
 from venmas.model.evaluation.cuts import Fineness

@@ -16,11 +16,11 @@ from flint import arb, ctx
 
 from tests.checker.test_tubes_arithmetic import applied, as_arb, exact, random_network
 from tests.operands import random_boxes
-from venmas.checker.covers.batch.curves import BeyondError, lines, steepness
 from venmas.checker.covers.batch.forms import Form, Forms, between, multiples, not_negative, together
 from venmas.checker.covers.batch.networks import apply_network
 from venmas.checker.covers.batch.reduce import reduced
-from venmas.checker.covers.batch.series import SERIES
+from venmas.checker.flowpipes.curves import BeyondError, lines, steepness
+from venmas.checker.flowpipes.series import SERIES
 from venmas.checker.flowpipes.univariate import SLOPE_BITS
 from venmas.model.evaluation.elementary.registry import FUNCTIONS
 from venmas.nn import Layer, Network

@@ -27,10 +27,10 @@ from itertools import product
 import numpy as np
 
 from venmas.checker.covers.batch.course import Begin, Course, OpenSetError, boxed, parted
-from venmas.checker.covers.batch.curves import BeyondError, UnsupportedError
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
 from venmas.checker.covers.parts import Hull, Loop, Part, starts
 from venmas.checker.covers.paving import SIDE, CrowdedError, Ints, Marks, Paving, marked, paved
+from venmas.checker.flowpipes.curves import BeyondError, UnsupportedError
 from venmas.checker.flowpipes.forms import Form, Forms, enclosing
 from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.target import Target

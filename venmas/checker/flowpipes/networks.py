@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from venmas.budget import ask
 from venmas.checker.affine.products import Factor, scaled_down
-from venmas.checker.covers.batch.curves import BeyondError, lines
 from venmas.checker.flowpipes import rows
+from venmas.checker.flowpipes.curves import BeyondError, lines
 from venmas.checker.flowpipes.forms import Form, Forms
 from venmas.checker.flowpipes.univariate import SLOPE_BITS, OutsideError, relaxed
 from venmas.nn import Network

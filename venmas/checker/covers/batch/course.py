@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.checker.covers.batch.curves import BeyondError, UnsupportedError
 from venmas.checker.covers.batch.forms import Bools, Form, Forms, between, multiples
 from venmas.checker.covers.batch.states import Sets, joined
 from venmas.checker.covers.grid import Axes, Rows, Starts
 from venmas.checker.covers.parts import Hull
+from venmas.checker.flowpipes.curves import BeyondError, UnsupportedError
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top
 from venmas.model.evaluation.cuts import Fineness
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.budget import ask
-from venmas.checker.covers.batch.curves import BeyondError, UnsupportedError
 from venmas.checker.covers.batch.forms import Bools, Ends, Form, Forms, between
+from venmas.checker.flowpipes.curves import BeyondError, UnsupportedError
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.evaluation.jets import Jets
 from venmas.model.expressions.expr import Expr

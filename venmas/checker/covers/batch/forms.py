@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.checker.affine.products import floor_product, scaled_down
-from venmas.checker.covers.batch.curves import ONE, BeyondError, lines, sloped
+from venmas.checker.flowpipes.curves import ONE, BeyondError, lines, sloped
 from venmas.checker.flowpipes.univariate import SLOPE_BITS
 
 Ints = NDArray[np.int64]

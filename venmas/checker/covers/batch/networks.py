@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from venmas.budget import ask
 from venmas.checker.affine.products import scaled_down
-from venmas.checker.covers.batch.curves import ONE, BeyondError, lines
 from venmas.checker.covers.batch.forms import Form, Forms, together
+from venmas.checker.flowpipes.curves import ONE, BeyondError, lines
 from venmas.checker.flowpipes.networks import KEPT, PRECISION, UNIT_ERROR, UNITS, VALUES, Scaled, TooLargeError, scaled
 from venmas.checker.flowpipes.univariate import SLOPE_BITS
 from venmas.nn import Network

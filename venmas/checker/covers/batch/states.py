@@ -13,11 +13,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.checker.covers.batch.curves import BeyondError
 from venmas.checker.covers.batch.flow import Moved
 from venmas.checker.covers.batch.forms import Bools, Form, Forms, between, not_negative, together
 from venmas.checker.covers.batch.networks import apply_network
 from venmas.checker.covers.batch.reduce import reduced
+from venmas.checker.flowpipes.curves import BeyondError
 from venmas.logic.linear import Comparison, Relation
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.evaluation.evaluation import Evaluation

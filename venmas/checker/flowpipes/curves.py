@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.checker.affine.products import floor_product, scaled_down
-from venmas.checker.covers.batch.series import SERIES, Series
+from venmas.checker.flowpipes.series import SERIES, Series
 from venmas.checker.flowpipes.univariate import SLOPE_BITS, STEEPEST, OutsideError, relaxed
 
 Ints = NDArray[np.int64]
