@@ -30,7 +30,7 @@ def test_no_point_is_outside(key: tuple[str, str]) -> None:
         "np.minimum(sl - bl, su - bu) * 1.01",
         "return slope, a - rest, a + rest",
         "-(-value.e * abs(slope) >> SLOPE_BITS) + len(g)",
-        "len(z) // 2",
+        "len(out) // 2",
     ],
 )
 def test_mutated_rules_are_noticed(text: str) -> None:
