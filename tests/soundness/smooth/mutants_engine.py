@@ -264,7 +264,9 @@ ENGINE = [
         _IN_FLOAT32,
         slack="the next sum has room for one rounding more, and underflow, than it makes",
     ),
-    Mutant(_NETWORKS, "layer.weight_error, z, e, single)", "layer.weight_error, z, e, False)", _IN_FLOAT32),
+    Mutant(
+        _NETWORKS, "layer.weight_error, z, e, single, alone)", "layer.weight_error, z, e, False, alone)", _IN_FLOAT32
+    ),
     Mutant(_NETWORKS, "e = (e + UNIT_ERROR_32) * (1 + FEW)", "pass", _IN_FLOAT32),
     Mutant(
         _NETWORKS, "if single and layer.activation in SMOOTH", "if single and layer.activation == 'tanh'", _IN_FLOAT32
