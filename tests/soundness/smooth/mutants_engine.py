@@ -267,6 +267,12 @@ ENGINE = [
     Mutant(
         _NETWORKS, "layer.weight_error, z, e, single, alone)", "layer.weight_error, z, e, False, alone)", _IN_FLOAT32
     ),
+    Mutant(
+        "bounds.zonotope",
+        "np.multiply(alone[:, units, None],",
+        "np.multiply(0.9 * alone[:, units, None],",
+        ("network, engine",),
+    ),
     Mutant(_NETWORKS, "e = (e + UNIT_ERROR_32) * (1 + FEW)", "pass", _IN_FLOAT32),
     Mutant(
         _NETWORKS, "if single and layer.activation in SMOOTH", "if single and layer.activation == 'tanh'", _IN_FLOAT32
