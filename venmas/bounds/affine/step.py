@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from fractions import Fraction
+from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 
@@ -45,29 +47,29 @@ def unknown(*nodes: Expr | Condition) -> str | None:
     return next((type(here).__name__.lower() for here in strange), None)
 
 
+Guards: TypeAlias = Callable[[Index, Ints], list[Form]]
+
+
 class OpenChoiceError(Exception):
     """A choice that forms leave open in some boxes.
 
-    key: of its node. able: (B, options), which are possible. beyond: by option, forms none of which is negative where
-    it is taken.
+    key: of its node. able: (B, options), which are possible. guards: by rows (R,) and their options (R,), forms of R
+    rows none of which is negative where these are taken; of an option -1, any of them.
     """
 
-    def __init__(self, key: int, able: Bools, beyond: Sequence[Sequence[Form]]) -> None:
+    def __init__(self, key: int, able: Bools, guards: Guards) -> None:
         super().__init__(key)
-        self.key, self.able, self.beyond = key, able, beyond
+        self.key, self.able, self.guards = key, able, guards
 
-    def guards(self, rows: Index, options: Ints) -> list[Form]:
-        """Forms in these rows that are not negative where the options, one each, are taken; -1: any of them."""
-        count, size = min(map(len, self.beyond), default=0), np.arange(len(rows))
-        found = []
-        for k in range(count):
-            forms = [guards[k] for guards in self.beyond]
-            width = max(form.z.shape[1] for form in forms) - 1
-            z, e = np.stack([form.wide(width)[rows] for form in forms]), np.stack([form.e[rows] for form in forms])
-            z, e = z[options, size], e[options, size]
-            z[options < 0], e[options < 0] = 0.0, 0.0
-            found.append(Form(z, e))
-        return found
+
+def _picked(forms: Sequence[Form], rows: Index, options: Ints) -> Form:
+    """One of several forms in each of some rows; 0 for an option -1."""
+    width = max(form.z.shape[1] for form in forms) - 1
+    z, e = np.zeros((len(rows), 1 + width)), np.zeros(len(rows))
+    for option, form in enumerate(forms):
+        at = np.flatnonzero(options == option)
+        z[at, : form.z.shape[1]], e[at] = form.z[rows[at]], form.e[rows[at]]
+    return Form(z, e)
 
 
 class Values(Bounding[Form, list[Form]]):
@@ -125,11 +127,15 @@ class Values(Bounding[Form, list[Form]]):
     def _argmax(self, node: ArgMax) -> Form:
         scores = [self.value(e) for e in node.scores]
 
-        def beyond() -> list[list[Form]]:
-            places = range(len(scores))
-            return [[self.ring.rest_of(scores[i], scores[j]) for j in places if j != i] for i in places]
+        def guards(rows: Index, options: Ints) -> list[Form]:
+            ring, taken, made = Forms(len(rows)), _picked(scores, rows, options), list[Form]()
+            for place in range(len(scores) - 1):  # beside each winner, all others in order
+                form = ring.rest_of(taken, _picked(scores, rows, place + (place >= options)))
+                form.z[options < 0], form.e[options < 0] = 0.0, 0.0
+                made.append(form)
+            return made
 
-        possible = self._options(node, self._winners(scores), beyond)
+        possible = self._options(node, self._winners(scores), guards)
         places = np.arange(len(node.scores), dtype=float)
         return self.ring.between(np.where(possible, places, np.inf).min(1), np.where(possible, places, -np.inf).max(1))
 
@@ -139,7 +145,7 @@ class Values(Bounding[Form, list[Form]]):
         low, high = self.value(node.selector).ends
         possible = np.stack([(low <= value) & (value <= high) for value, _ in node.cases], 1)
         possible[~possible.any(1)] = True  # the range of the selector is checked where it is assigned
-        return self._chosen([e for _, e in node.cases], self._options(node, possible, list))
+        return self._chosen([e for _, e in node.cases], self._options(node, possible, lambda _rows, _options: []))
 
     def _law(self, node: Switch) -> Form | None:
         """The action of a policy as laws; None where it is no policy, or there is no law in some box."""
@@ -169,15 +175,15 @@ class Values(Bounding[Form, list[Form]]):
     def _where(self, node: Where) -> Form:
         yes, no = self.truth(node.condition)
 
-        def beyond() -> list[list[Form]]:
+        def guards(rows: Index, options: Ints) -> list[Form]:
             side = _side(node.condition)
             if side is None:
                 return []
             form = self.value(side[0])
             turned = Form(-form.z, form.e)
-            return [[turned], [form]] if side[1] > 0 else [[form], [turned]]
+            return [_picked([turned, form] if side[1] > 0 else [form, turned], rows, options)]
 
-        possible = self._options(node.condition, np.stack([~yes, ~no], 1), beyond)
+        possible = self._options(node.condition, np.stack([~yes, ~no], 1), guards)
         return self._chosen([node.otherwise, node.then], possible)
 
     def _smooth(self, node: Smooth) -> Form:
@@ -194,26 +200,22 @@ class Values(Bounding[Form, list[Form]]):
         start = {v.name: self.value(v) for v in flow.variables}
         return Course(self.ring, flow, start, self.value, self.fine)
 
-    def _options(self, node: Expr | Condition, able: Bools, beyond: Callable[[], list[list[Form]]]) -> Bools:
-        """Possible options of a choice, one in each box unless nothing is assumed and none is forked.
-
-        beyond: by option, forms that are not negative where it is taken.
-        """
+    def _options(self, node: Expr | Condition, able: Bools, guards: Guards) -> Bools:
+        """Possible options of a choice, one in each box unless nothing is assumed and none is forked."""
         if id(node) in self.assumed:
             taken = self.assumed[id(node)][:, None]
             return np.where(taken < 0, able, taken == np.arange(able.shape[1]))
         if self.forking and (able.sum(1) > 1).any():
-            raise OpenChoiceError(id(node), able, beyond())
+            raise OpenChoiceError(id(node), able, guards)
         return able
 
     def _winners(self, scores: Sequence[Form]) -> Bools:
         """(B, n): which scores can be the greatest, the first of those that are equal."""
         possible = np.ones((self.size, len(scores)), dtype=bool)
-        for i, left in enumerate(scores):
-            for j, right in enumerate(scores):
-                if i != j:
-                    low, _ = self.ring.rest_of(right, left).ends
-                    possible[:, i] &= ~((low > 0) | ((low == 0) & (j < i)))
+        for (i, left), (j, right) in combinations(enumerate(scores), 2):
+            low, high = self.ring.rest_of(right, left).ends
+            possible[:, i] &= ~(low > 0)
+            possible[:, j] &= ~(high <= 0)
         possible[~possible.any(1)] = True  # bounds that contradict each other: any superset is right
         return possible
 

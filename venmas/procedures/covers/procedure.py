@@ -289,7 +289,8 @@ class Rounds:
         best = sorted(last, key=lambda one: one.reached, reverse=True)
         self._ways = _kept([one.way for one in best], _WAYS[min(self._round, len(_WAYS) - 1)])
         known = [*self._tries, *self._waiting]
-        going = sorted((one for one in known if not one.coarse), key=lambda one: one.expected)
+        # a finer grid leads farther, and more often to the end
+        going = sorted((one for one in known if not one.coarse), key=lambda one: (-one.along, one.expected))
         coarse = [one for one in known if one.coarse and 0 < one.open <= _OPEN and not one.refined]
         coarse.sort(key=lambda one: one.reached, reverse=True)
         longer = [*going[:_LONGER], *coarse[:1]]
