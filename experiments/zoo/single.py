@@ -31,13 +31,17 @@ def main() -> None:
 
 def row(name: str, number: int, timeout: float, certify: bool, workers: int) -> dict[str, str]:
     """What became of a question."""
-    system, asked = EVERY[name].build(), stored()[name][number]
+    return answered(EVERY[name].build(), stored()[name][number].formula, timeout, certify, workers)
+
+
+def answered(system: System, formula: str, timeout: float, certify: bool, workers: int) -> dict[str, str]:
+    """The verdict on a formula, and whether its proof is accepted or its violation replayed."""
     found = {"verdict": "refused", "reason": "", "by": "", "basis": "", "check": ""}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "proof.gz" if certify else None
         wall, cpu = time.perf_counter(), time.process_time()
         try:
-            report = verify(system, asked.formula, timeout=timeout, certificate=file, workers=workers)
+            report = verify(system, formula, timeout=timeout, certificate=file, workers=workers)
         except InputError as error:
             found["reason"] = str(error)[:300]
         else:
