@@ -251,3 +251,15 @@ def test_networks_in_float32_are_so_in_each_round(first: int) -> None:
     assert KINDS["covers"].check(about, Lines(lines)).lines == 2
     with pytest.raises(CheckError, match="may break it"):
         KINDS["covers"].check(replace(about, claim=Claim(text, "bounded", "float32")), Lines(lines))
+
+
+def test_pavings_of_many_parts_end_between_their_operations() -> None:
+    """A limit of time once had to wait for all of millions of parts."""
+    low, seen = np.zeros((3, 2), dtype=np.int64), []
+    whole = paved(low, low + 60)
+    assert np.array_equal(paved(low, low + 60, tick=lambda: seen.append(1)).cell, whole.cell)
+    assert len(seen) >= 4  # for each coordinate, before cells are sorted, and after
+    for first in range(len(seen)):
+        ticks = iter(range(first))
+        with pytest.raises(StopIteration):
+            paved(low, low + 60, tick=lambda ticks=ticks: next(ticks))  # type: ignore[misc]

@@ -121,7 +121,7 @@ class Following:
         low, high = (np.concatenate([pair[side] for pair in ends]) if ends else np.arange(0) for side in (0, 1))
         if end == self.last or not len(low):
             return True
-        made = paved(low, high, marks)
+        made = paved(low, high, marks, tick)
         if self._known is None or begun + 1 < self.first or self.grid.units(begun) != self.grid.units(end):
             self._known = self._layer = made
         else:

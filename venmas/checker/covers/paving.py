@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,13 @@ SIDE = 8
 _CUT, _MOST = 12_000_000, 1_000_000
 """Coordinates of all parts that boxes are cut into at once, on all levels, and boxes of a paving."""
 _ROOM = 2.0**62
+
+Tick: TypeAlias = Callable[[], object]
+"""Ends work that takes seconds by an error, between its operations."""
+
+
+def _unhurried() -> None:
+    """No end of the work."""
 
 
 class CrowdedError(Exception):
@@ -113,18 +121,18 @@ class Parts:
     high: Ints
 
 
-def paved(low: Ints, high: Ints, marks: Marks = Marks()) -> Paving:
+def paved(low: Ints, high: Ints, marks: Marks = Marks(), tick: Tick = _unhurried) -> Paving:
     """The paving around boxes ``low <= y <= high``, (R, n), in the smallest units. Raises `CrowdedError`."""
-    made = parts(low, high, marks)
-    return _merged(*(list(a.T) for a in (made.cell, made.low, made.high)))
+    made = parts(low, high, marks, tick)
+    return _merged(*(list(a.T) for a in (made.cell, made.low, made.high)), tick=tick)
 
 
-def parts(low: Ints, high: Ints, marks: Marks) -> Parts:
+def parts(low: Ints, high: Ints, marks: Marks, tick: Tick = _unhurried) -> Parts:
     """The parts of boxes in the cells that they meet, rounded outward to units of levels. Raises `CrowdedError`."""
     box, made, total = np.arange(len(low)), list[Parts](), 0
     for level in range(marks.depth + 1):
         fine = marks.depth - level
-        at, cells, low, high = _cut(low, high, SIDE << fine)
+        at, cells, low, high = _cut(low, high, SIDE << fine, tick)
         box = box[at]
         here = among(cells, marks.cells[level]) if fine else np.zeros(len(cells), dtype=bool)
         if (total := total + cells.size - int(here.sum()) * cells[0:1].size) > _CUT:
@@ -153,7 +161,7 @@ def among(cells: Ints, others: Ints) -> Bools:
     return np.isin(keys[: len(cells)], keys[len(cells) :])
 
 
-def _cut(low: Ints, high: Ints, side: int) -> tuple[Ints, Ints, Ints, Ints]:
+def _cut(low: Ints, high: Ints, side: int, tick: Tick) -> tuple[Ints, Ints, Ints, Ints]:
     """Parts of boxes in cells of a width: which boxes they are of, cells, and ends. Raises `CrowdedError`."""
     if not len(low):
         return np.arange(0), low, low, high
@@ -166,6 +174,7 @@ def _cut(low: Ints, high: Ints, side: int) -> tuple[Ints, Ints, Ints, Ints]:
     place = np.arange(len(box)) - np.repeat(np.cumsum(count) - count, count)  # of a part among those of its box
     cells, lows, highs = [], [], []
     for (a, b), size in zip(ends, sizes, strict=True):
+        tick()
         place, step = np.divmod(place, size[box])
         cells.append((a // side)[box] + step)
         corner = cells[-1] * side
@@ -182,10 +191,12 @@ def together(pavings: Sequence[Paving]) -> Paving:
     return made
 
 
-def _merged(cells: Sequence[Ints], lows: Sequence[Ints], highs: Sequence[Ints]) -> Paving:
+def _merged(cells: Sequence[Ints], lows: Sequence[Ints], highs: Sequence[Ints], *, tick: Tick = _unhurried) -> Paving:
     """The hull of what is in each cell, from boxes by coordinate: n times (R,)."""
+    tick()
     keys = _keys(cells)
     order = np.argsort(keys)
+    tick()
     start = np.flatnonzero(np.diff(keys[order], prepend=-1))
     cell = np.stack([c[order[start]] for c in cells], 1)
     if not len(start):

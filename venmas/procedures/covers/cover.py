@@ -116,9 +116,10 @@ class Cover:
                 budget()
                 rows = layer.rows(layer.number)
                 origin, low, high, still = self._followed(*self._batch(rows), steps, frame)
+                made = paved(low, high, marks, budget.whole)  # for seconds, if sets are wide
                 layer.images.append(Images(rows[origin], low, high))
                 layer.open.append(rows[still])
-                layer.made.append(paved(low, high, marks))
+                layer.made.append(made)
                 layer.number += 1
             share = sum(map(len, layer.open)) / max(1, layer.size)
             if share:
