@@ -265,6 +265,8 @@ def _partial(data: _Object | None) -> Partial | None:
             tuple(state.reals() for state in run.list_of("run")),
             None if run.get("step", int | None, None) is None else run.count("step"),
         ),
+        data.count("before", 0),
+        data.count("first", 0),
     )
 
 

@@ -8,6 +8,8 @@ from venmas.engine.report import Report
 from venmas.model.show import number
 
 _MOST_VARIABLES = 8
+_LEAST = 1e-4
+"""Part of the initial set that is told: less is what rounding leaves."""
 
 
 def how_far(report: Report) -> list[str]:
@@ -22,9 +24,13 @@ def how_far(report: Report) -> list[str]:
         told.append(f"Proved: {found.proved}{where}.")
     if found.open:
         told.append(f"Open: {found.open}{', the least number of steps that is' if found.proved else ''}.")
-    if found.share is not None:
+    if found.share is not None and found.share >= _LEAST:
         told.append(f"At least {_percent(found.share)} of the initial set is proved{where}.")
-    if found.boxes:
+    elif found.share is not None:
+        told.append("No part of the initial set is proved for all steps.")
+    if found.boxes and found.count == 1 and found.boxes[0] == found.around:
+        told.append(f"All of it is open: {_box(found.boxes[0])}.")
+    elif found.boxes:
         largest = "; ".join(map(_box, found.boxes[:3]))
         several = f"{found.count} boxes of it are open, the largest" if found.count > 1 else "Open is the box"
         told.append(f"{several}: {largest}.")
@@ -47,11 +53,12 @@ def next_questions(report: Report) -> list[str]:
         return []
     if found.open:
         told.append(f'Ask for fewer steps first: --formula "{found.open}".')
-    if found.share is not None and 0 < found.share < 1 and found.boxes:
-        told.append(f"Ask about the open part by itself, the rest is proved: {_box(found.boxes[0])}.")
+    if found.share is not None and _LEAST <= found.share < 1 and found.boxes:
+        one = "the open part by itself, the rest is proved" if found.count == 1 else "one of the open parts by itself"
+        told.append(f"Ask about {one}: {_box(found.boxes[0])}.")
     if found.closest is not None and found.closest.margin > 0:
         told.append(
-            f"Ask for a property with a margin: no run was found closer than {found.closest.margin:.3g} to a violation."
+            f"Ask for less strict bounds: no run was found closer than {found.closest.margin:.3g} to a violation."
         )
     return told
 

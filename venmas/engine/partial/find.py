@@ -51,7 +51,18 @@ def how_far(
         part = budget.within((1 - _SAMPLING) * (budget.left or 0.0))
         proved = _within(lambda: _proved(asked, question, remaining, part), _NOTHING)
         run = _within(lambda: _closest(system, asked, question, remaining, budget), None)
-    return replace(left, proved=proved[0], steps=proved[1], open=proved[2], closest=run)
+    leaving = {*left.leaving, *(name for r in remaining if proved[0] and r.steps is not None for name in r.leaving)}
+    window = Prefixes.of(asked.formula)
+    return replace(
+        left,
+        proved=proved[0],
+        steps=proved[1],
+        open=proved[2],
+        closest=run,
+        leaving=tuple(sorted(leaving)),
+        before=0 if window is None else window.before,
+        first=0 if window is None else window.first,
+    )
 
 
 def _within(work: Callable[[], _Found], otherwise: _Found) -> _Found:
@@ -92,8 +103,13 @@ def _closest(
 ) -> Closest | None:
     """The closest run from what is open."""
     target = _target(asked, question)
-    boxes = min((r.boxes for r in remaining if r.boxes), key=len, default=()) or _roots(question.system)
-    return None if target is None else closest(question.system, target, boxes[:64], written.disturbances, budget)
+    if target is None:
+        return None
+    system = drawn(question.system, target.depth)  # where there is no bound; others have the noise of all steps
+    roots = _roots(system)
+    left = min((r.boxes for r in remaining if r.boxes), key=len, default=())
+    boxes = [{**_hull(roots), **box} for box in left] if roots else []
+    return closest(system, target, (boxes or roots)[:64], written.disturbances, budget)
 
 
 def _target(asked: Property, question: Question) -> Formula | None:
@@ -117,13 +133,17 @@ def _proved(
         return "", None, ""
     last = prefixes.last if prefixes.last is not None else prefixes.first + _FOREVER
     told = [r.steps - extra for r in remaining if r.steps is not None]
-    if told:
-        best = max(told)
-    else:
-        with limited(budget):
-            best = proved_until(drawn(question.system, last + extra), prefixes, extra, last, budget)
+    best = max(told, default=prefixes.first - 1)
+    if best < last and not (told and question.system.smooth):  # whose enclosures take longer
+        best = max(best, _within(lambda: _enclosed(question.system, prefixes, extra, last, budget), best))
     with limited(Budget(_TEXT)):  # what is known is written, though the time of the search is over
         return _formulas(prefixes, best, last)
+
+
+def _enclosed(system: System, prefixes: Prefixes, extra: int, last: int, budget: Budget) -> int:
+    """The steps that enclosures prove, whatever procedures told."""
+    with limited(budget):
+        return proved_until(drawn(system, last + extra), prefixes, extra, last, budget)
 
 
 def _formulas(prefixes: Prefixes, best: int, last: int) -> tuple[str, int | None, str]:

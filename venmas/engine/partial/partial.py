@@ -46,7 +46,8 @@ class Partial:
     """Partial result of an open question.
 
     proved: the formula with the greatest number of steps that is proved, empty where none is; steps: that number; open:
-    the formula with the least number of steps that is open. share: at least this part of the initial set is proved, of
+    the formula with the least number of steps that is open. before: steps before those that are counted, as of AX^n;
+    first: the first step that is looked at, these included. share: at least this part of the initial set is proved, of
     the box around it (around), by volume; None where no procedure cuts it. boxes: parts that are open, the largest
     ones; count: how many there are. leaving: variables that may leave their declared ranges: what is proved speaks of
     runs that stay inside.
@@ -61,6 +62,13 @@ class Partial:
     around: Mapping[str, Side] = field(default_factory=dict)
     leaving: tuple[str, ...] = ()
     closest: Closest | None = None
+    before: int = 0
+    first: int = 0
+
+    @property
+    def until(self) -> int:
+        """The last step up to which all that is looked at is proved, less than the first one where nothing is."""
+        return self.first - 1 if self.steps is None else self.before + self.steps
 
     def __bool__(self) -> bool:
         return bool(self.proved or self.share is not None or self.closest is not None)
@@ -70,6 +78,8 @@ class Partial:
         return {
             "proved": self.proved,
             "steps": self.steps,
+            "before": self.before,
+            "first": self.first,
             "open": self.open,
             "share": self.share,
             "boxes": [{name: list(ends) for name, ends in box.items()} for box in self.boxes],

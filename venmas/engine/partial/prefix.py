@@ -52,6 +52,8 @@ class Prefixes:
 
     def until(self, step: int) -> Formula:
         """The formula that looks at the steps up to this one."""
+        if step == self.before:  # the present one there
+            return self._within(self.asked, self.window.operand)
         return self._within(self.asked, replace(self.window, end=step - self.before))
 
     def _within(self, formula: Formula, window: Formula) -> Formula:

@@ -82,6 +82,8 @@ class Cover:
     def __init__(self, task: Task, frame: Frame, stride: int, along: int, runs: Floats) -> None:
         self.task, self.stride = task, stride
         self.boxes = 0
+        self.shown = 0
+        """Steps up to which no state is one that must not be reached, though it went back since."""
         self.leaving: set[str] = set()
         """Variables that may leave their ranges."""
         self._hull: dict[str, tuple[float, float]] = {}
@@ -124,6 +126,7 @@ class Cover:
             share = sum(map(len, layer.open)) / max(1, layer.size)
             if share:
                 raise CoarseError(layer.step, share)
+            self.shown = max(self.shown, after)
             if after == task.last:
                 layers.last.step = after
                 return True

@@ -23,14 +23,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from venmas.answer import Answer, Proved, Unknown
+from venmas.answer import Answer, Proved, Remaining, Unknown
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, limited
 from venmas.checker.covers.grid import Axes
 from venmas.errors import Reason
 from venmas.logic import FALSE, nnf
 from venmas.logic.window import window
+from venmas.model.evaluation.regions import bounding_box
 from venmas.model.system.disturbances import drawn
+from venmas.model.system.variables import Box
 from venmas.procedure import Run
 from venmas.procedures.covers.cover import CoarseError, Cover, Task
 from venmas.procedures.covers.frame import Frame, frames
@@ -115,11 +117,19 @@ class CoverSession:
         self._covers: list[Cover] = []
         """Of the parts so far; of the last one there may be no cover yet."""
         self._spent = 0.0
+        self._roots: tuple[Box, ...] = ()
 
     @property
     def proved(self) -> float:
         """Part of its time that is over, if the cover that is expected to end first ends as expected."""
         return self._rounds[-1].proved if self._rounds else 0.0
+
+    def remaining(self) -> Remaining | None:
+        """All initial states, and the steps up to which a cover was followed; None before any is."""
+        if not self._rounds or self._rounds[0].reached is None:
+            return None
+        steps, leaving = self._rounds[0].reached
+        return Remaining(self._roots, steps, leaving)
 
     def advance(self, budget: Budget) -> Answer:
         """Cover what is reached on finer and finer grids; others come after a while where there is no limit."""
@@ -182,6 +192,9 @@ class CoverSession:
         span = window(question.asked)
         assert span is not None
         first, last, holds = span
+        if not self._rounds:
+            boxes = (bounding_box(question.system, region) for region in question.system.regions)
+            self._roots = tuple(box for box in boxes if box is not None)
         try:
             axes = Axes(loop.part(names, self._known()) if names else loop.system)
         except (ValueError, OverflowError) as error:
@@ -235,6 +248,8 @@ class Rounds:
         self._task, self._runs = task, runs
         self.along = 0
         self.last: Cover | None = None
+        self.reached: tuple[int, frozenset[str]] | None = None
+        """Steps up to which the cover that went farthest shows it, and what may leave its range there."""
         self._ways = [(frame, stride) for frame in frames(task.axes.names, runs) for stride in _STRIDES]
         self._round = 0
         self._seconds = _FIRST
@@ -280,6 +295,8 @@ class Rounds:
         finally:  # also where the turn ends sooner
             self._left -= budget.spent - begun
             one.spent += budget.spent - begun
+            if cover.shown > (0 if self.reached is None else self.reached[0]):
+                self.reached = cover.shown, frozenset(cover.leaving)
         one.reached, one.coarse = max(one.reached, (cover.step, 0.0)), done is not None
         return bool(done)
 
