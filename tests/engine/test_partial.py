@@ -27,6 +27,7 @@ from venmas.model.evaluation.simulate import step_batch
 from venmas.procedure import Run
 from venmas.procedures.covers.procedure import COVERS
 from venmas.question import Question, drawn_for, read_property
+from venmas.report import Checks, Source, html_page
 from venmas.report.partial import next_questions
 from venmas.report.plot.partial import pictures
 
@@ -304,3 +305,12 @@ def test_pictures_have_bounds_and_the_variables_of_the_formula_first(report) -> 
     assert "&lt;= 1.4418" in picture.svg
     (picture,) = pictures(replace(report, partial=replace(moved, around={**box, "more": (0.0, 1.0)})))
     assert "open for some values of the others" in picture.svg
+
+
+def test_pages_have_the_picture_of_an_open_question(report) -> None:
+    """It once stood with counterexamples, of which there is none."""
+    needs("matplotlib", "jinja2")
+    page = html_page(report, swing(), Source("swing"), Checks(), pictures(report))
+    assert page.count("<img") == 1 and 'alt="The closest run, step by step' in page
+    assert page.index("How far it got") < page.index("<img") < page.index("What may help")
+    assert "There are no pictures" in html_page(report, swing(), Source("swing"), Checks(), (), "There are no pictures")
