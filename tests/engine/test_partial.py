@@ -20,6 +20,7 @@ from venmas.budget import Budget, BudgetError
 from venmas.engine.partial import closest, find, partial
 from venmas.engine.partial.find import how_far
 from venmas.engine.partial.prefix import Prefixes
+from venmas.engine.report import Verdict
 from venmas.engine.stored import read_report
 from venmas.logic import parse
 from venmas.model import System, clip, sin, tanh
@@ -30,6 +31,7 @@ from venmas.question import Question, drawn_for, read_property
 from venmas.report import Checks, Source, html_page
 from venmas.report.partial import next_questions
 from venmas.report.plot.partial import pictures
+from venmas.report.words import remedies
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "result.schema.json").read_text())
 
@@ -314,3 +316,10 @@ def test_pages_have_the_picture_of_an_open_question(report) -> None:
     assert page.count("<img") == 1 and 'alt="The closest run, step by step' in page
     assert page.index("How far it got") < page.index("<img") < page.index("What may help")
     assert "There are no pictures" in html_page(report, swing(), Source("swing"), Checks(), (), "There are no pictures")
+
+
+def test_modes_that_take_no_noise_are_not_named() -> None:
+    system = grower(noise=True)
+    found = verify(system, "AG (x <= 30)", timeout=2)
+    assert found.verdict is Verdict.UNKNOWN or found.violated
+    assert not any("abstraction" in text for text in remedies(replace(found, verdict=Verdict.UNKNOWN, reason="time")))

@@ -84,7 +84,12 @@ def remedies(report: Report) -> list[str]:
         easier = "Ask for less: a number of steps, as in AG^20 p, or a smaller initial set."
     solving = mode not in modes() or modes()[mode].solver
     other = f"Use mode {DEFAULT} (the default), which needs no solver." if solving else ""
-    able = [name for name, known in modes().items() if report.kind in known.kinds and name not in (mode, DEFAULT)]
+    refused = {tried.name for tried in report.procedures if tried.why.startswith("does not take it")}
+    able = [
+        name
+        for name, known in modes().items()
+        if report.kind in known.kinds and name not in (mode, DEFAULT) and not known.procedures <= refused
+    ]
     smooth = report.model is not None and bool(report.model.smooth)  # no other mode takes it
     others = f"Try another mode: --mode {' or '.join(able)}." if able and not smooth else ""
     match report.reason:
