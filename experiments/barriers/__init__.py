@@ -1,0 +1,1 @@
+"""Learnt certificates of closed loops: `python -m experiments.barriers`."""
