@@ -139,7 +139,7 @@ PLANTS = {
         ),
         Plant(
             "lane_keep", {"offset": 1.5, "heading": 0.15, "side": 2.0, "yaw": 0.75}, (1.0,),
-            partial(_euler, 0.1, _lane), partial(_scaled, (1, 0.1, 1.5, 0.5)), (1, 1, 0.1, 0.1), (3,), 1.03, units=24,
+            partial(_euler, 0.1, _lane), partial(_scaled, (1, 0.1, 1.5, 0.5)), (1, 1, 0.1, 0.1), (3,), 1.05, units=32,
         ),
         Plant(
             "pendulum", {"angle": 0.6, "rate": 1.5}, (1.0,), _pendulum, partial(_scaled, (0.4, 1)), (4, 1), (1,), 1.04,
@@ -151,16 +151,16 @@ PLANTS = {
         ),
         Plant(
             "cart_pole", {"place": 1.5, "speed": 1.5, "angle": 0.3, "rate": 1.5}, (1.0,),
-            partial(_euler, 0.05, _cart_pole), partial(_scaled, (1, 1, 0.2, 1)), (1, 0.5, 5, 0.5), (1,), 1.015, units=24,
+            partial(_euler, 0.05, _cart_pole), partial(_scaled, (1, 1, 0.2, 1)), (1, 0.5, 5, 0.5), (1,), 1.03, units=32,
         ),
         Plant(
             "robot_arm", {"q1": 0.8, "q2": 0.8, "w1": 2.0, "w2": 2.0}, (1.0, 1.0), partial(_euler, 0.1, _arm),
-            _arm_signs, (2, 2, 1, 1), (1, 1), 1.04, units=24,
+            _arm_signs, (2, 2, 1, 1), (1, 1), 1.05, units=32,
         ),
         Plant(
             "quadrotor", {"x": 1.5, "z": 1.5, "angle": 0.6, "vx": 1.5, "vz": 1.5, "rate": 2.0}, (1.0, 1.0),
             partial(_euler, 0.1, _quadrotor), partial(_scaled, (1, 1, 0.4, 1, 1, 1.5)), (1, 1, 1, 1, 1, 0.5), (1, 1),
-            1.02, units=32,
+            1.04, units=32,
         ),
     )
 }  # fmt: skip

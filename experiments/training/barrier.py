@@ -27,9 +27,9 @@ from experiments.training.export import Layers, add_to_manifest, write_manifest,
 
 Array = npt.NDArray[Any]
 SEED = 35
-STEPS, GREATEST = 40, 3.0
+STEPS, GREATEST = 40, 2.0
 """Of the runs that W looks at, and its greatest value."""
-FIT, EARLY, TUNE, BATCH = 2000, 60, 1000, 512
+FIT, EARLY, TUNE, BATCH = 4000, 60, 1500, 512
 """Steps of Adam for the fit, those after which V is rough, those of finetuning; states of each."""
 MARGIN = 0.01
 
@@ -160,7 +160,7 @@ class Training:
             best.zero_grad()
             broken = self._broken(net, torch.cat([x[rows], hard]))
             loss = broken.clamp(min=0).mean() + 0.1 * broken.clamp(min=0).amax()
-            (loss + 0.05 * self._misfit(net(x[rows])[:, 0], wanted[rows])).backward()
+            (loss + 0.3 * self._misfit(net(x[rows])[:, 0], wanted[rows])).backward()
             best.step()
             decay.step()
         return early, layers(net)

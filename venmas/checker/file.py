@@ -53,7 +53,7 @@ _HERE = "venmas.checker"
 _BOXED = frozenset({"semantics", "inside"})
 _RUNS = frozenset({"inside", "fair", "deadlock", "within"})
 KINDS: Mapping[str, Kind] = {
-    "goals": Kind(("bounded",), _BOXED, f"{_HERE}.goals.check", inside=False),
+    "goals": Kind(("bounded",), _BOXED, f"{_HERE}.goals.check", inside=False, smooth=True),
     "inductive": Kind(("always",), _BOXED, f"{_HERE}.inductive.check"),
     "two-phase": Kind(("always",), _BOXED, f"{_HERE}.inductive.phases"),
     "flowpipes": Kind(("bounded",), _BOXED | {"chosen"}, f"{_HERE}.flowpipes.tree", smooth=True),

@@ -4,7 +4,7 @@ A portfolio has *stages*, one after the other until there is an answer. In a sta
 is the main one, which makes a step at each of its turns; the others have parts of the time. A stage is over when its
 main procedure is; what another one has begun may go on in a later stage.
 
-    adaptive:  explicit -> (cells, covers | flowpipes) -> (flowpipes | branch-and-bound)
+    adaptive:  explicit -> (branch-and-bound, cells, covers | flowpipes) -> (flowpipes | branch-and-bound)
                -> (polytopes, exact, bound-propagation, cell-mapping, cells, covers, flowpipes | reachability)
                -> (covers | flowpipes) -> (mono | exact)
     invariant: (fixpoints | predicate-abstraction) -> fixpoints -> covers -> k-induction -> covers -> cell-mapping
@@ -90,6 +90,7 @@ ADAPTIVE = Mode(
     (
         (Turn("explicit"),),
         (
+            Turn("branch-and-bound", first=2.0, share=0.5, smooth=True),
             Turn("cells", share=0.5, after=2.0, smooth=True),
             Turn("covers", share=0.4, after=1.0, smooth=True),
             Turn("flowpipes", pause=1.0),

@@ -59,7 +59,7 @@ def check(system: System, formula: Formula, inside: bool, lines: Lines, semantic
     """
     with lines.refusing():
         target = claim(system, formula, inside)
-        if (cuts := lines.take(rules.Divide)) is not None:
+        if not system.smooth and (cuts := lines.take(rules.Divide)) is not None:
             system = cuts.apply(system, Place(lines.number, Book(system, target, semantics)))
         checker = _Checker(lines, Book(system, target, semantics), inside)
         for index, region in enumerate(system.regions):
@@ -78,6 +78,8 @@ class _Checker:
         while True:
             statement = self.lines.next(*rules.STATEMENTS)
             at = Place(self.lines.number, self.book)
+            if self.book.system.smooth and not isinstance(statement, rules.Program):
+                raise at.refused(f"but for trees, goals are about piecewise linear systems: {self.book.system.smooth}")
             match statement:
                 case rules.Frame() as frame:
                     frame.apply(at)

@@ -88,6 +88,7 @@ class BranchAndBound:
 
     name = "branch-and-bound"
     help = "Branch and bound on the initial values of an unrolled loop with few paths of branches."
+    smooth = True  # where the formula reads nothing that is
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Formulas about the next steps of a system with few paths, in which a step is sums, maxima and networks."""
