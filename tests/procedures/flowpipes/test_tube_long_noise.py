@@ -103,6 +103,6 @@ def test_states_are_cut_before_noise() -> None:
 
     def cut(x: float) -> object:
         moves = np.array([x, 0.3, 0.6])
-        return refining.after(Part(Tree(), 0, box), Failed(2, ["x", "w", "w@1"], 1.0, moves, 0.0, False, False))
+        return refining.after(Part(Tree(box), 0, box), Failed(2, ["x", "w", "w@1"], 1.0, moves, 0.0, False, False))
 
     assert (cut(0.1), cut(0.0)) == ("x", "w@1")

@@ -59,7 +59,7 @@ def check(system: System, formula: Formula, inside: bool, lines: Lines, semantic
     """
     with lines.refusing():
         target = claim(system, formula, inside)
-        if not system.smooth and (cuts := lines.take(rules.Divide)) is not None:
+        if (cuts := lines.take(rules.Divide)) is not None:
             system = cuts.apply(system, Place(lines.number, Book(system, target, semantics)))
         checker = _Checker(lines, Book(system, target, semantics), inside)
         for index, region in enumerate(system.regions):

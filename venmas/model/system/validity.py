@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from venmas.errors import ModelError
 from venmas.model.expressions.domain import is_integral
-from venmas.model.expressions.expr import Output, Smooth, Switch, Variable
+from venmas.model.expressions.expr import Condition, Expr, Output, Smooth, Switch, Variable
 from venmas.model.expressions.limits import check_node, check_number
 from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Product, Quotient
 
@@ -42,10 +42,17 @@ def check_system(system: System) -> None:
 def first_smooth(system: System) -> str:
     """Where the system is not piecewise linear, as far as it is found first; empty where it is."""
     for where, node in system.nodes():
-        if isinstance(node, Smooth):
-            return f"{where} has {kind_of(node)}"
-        if isinstance(node, Output) and node.application.network.smooth:
-            return f"{where} has the network {node.application.network.name!r} with {node.application.network.smooth}"
+        if what := smooth_in(node):
+            return f"{where} has {what}"
+    return ""
+
+
+def smooth_in(node: Expr | Condition) -> str:
+    """What of a node itself is not piecewise linear; empty where nothing is."""
+    if isinstance(node, Smooth):
+        return kind_of(node)
+    if isinstance(node, Output) and node.application.network.smooth:
+        return f"the network {node.application.network.name!r} with {node.application.network.smooth}"
     return ""
 
 

@@ -125,8 +125,6 @@ class _Step:
         return _combined([(_ONE, b), (_ONE, _Form({unit: _ONE}, Fraction(0)))], Fraction(0))
 
     def _apply(self, application: Application) -> list[_Form]:
-        if application.network.smooth:
-            raise UnloweredError(f"network {application.network.name!r} has {application.network.smooth}")
         forms = [self.form(i) for i in application.inputs]
         key = id(application.network), tuple(form.key for form in forms)
         if key not in self._outputs:

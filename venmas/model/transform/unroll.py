@@ -28,6 +28,7 @@ from venmas.model.expressions.expr import ArgMax, Compare, Condition, Constant, 
 from venmas.model.expressions.simplify import OpenError, Simplifier
 from venmas.model.expressions.walk import walk
 from venmas.model.system.system import Branch, System
+from venmas.model.system.validity import smooth_in
 from venmas.model.system.variables import Region
 from venmas.model.transform.lowering import UnloweredError, lower
 from venmas.model.transform.program import AND, INPUTS, OR, Program, ProgramLayer, Row
@@ -49,6 +50,8 @@ def unroll(
     steps = target.depth
     if steps > MAX_STEPS:
         return f"it looks {steps} steps ahead, more than {MAX_STEPS}"
+    if system.smooth and (what := _smooth([branch.guard for branch in system.branches])):
+        return f"a guard has {what}"
     if path is None:
         path = only_path(system, region, steps)
     if path is None:
@@ -187,6 +190,8 @@ class _Unrolling:
         for step in range(len(self.branches) - 1, -1, -1):
             updates = dict(self.branches[step].updates)
             roots = [updates.get(name, self.system.nodes_by_name[name]) for name in needed[step + 1]]
+            if self.system.smooth and (what := _smooth(roots)):
+                raise UnloweredError(f"a step has {what}")
             needed[step] |= _read(roots)
         return needed
 
@@ -197,6 +202,11 @@ class _Settled(Simplifier):
     def _open(self, node: ArgMax | Compare | Maximum) -> None:
         if not isinstance(node, Maximum):
             raise OpenError(node)
+
+
+def _smooth(roots: Sequence[Expr | Condition]) -> str:
+    """What of expressions is not piecewise linear; empty where nothing is."""
+    return next(filter(None, map(smooth_in, walk(roots))), "")
 
 
 def _read(roots: Sequence[Expr | Condition]) -> set[str]:

@@ -296,18 +296,20 @@ class _Session:
 
     def begin(self, boxes: Sequence[Box]) -> None:
         """Look at these boxes of initial states alone."""
-        trees = [Tree() for _ in boxes]
+        trees = [Tree(box) for box in boxes]
         self.trees, self._stack = [*trees], [Part(tree, 0, box) for tree, box in zip(trees, boxes, strict=True)]
 
     def _roots(self) -> list[Part]:
         """The boxes around the initial sets."""
         found = []
         for region in self.system.regions:
-            box = initial_box(self.system, region)
-            tree = None if box is None else Tree()
+            if (ends := initial_box(self.system, region)) is None:
+                self.trees.append(None)
+                continue
+            box = dict(zip(self.system.variables, ends, strict=True))
+            tree = Tree(box)
             self.trees.append(tree)
-            if box is not None and tree is not None:
-                found.append(Part(tree, 0, dict(zip(self.system.variables, box, strict=True))))
+            found.append(Part(tree, 0, box))
         return found[::-1]
 
     def _proof(self) -> Flowpipes:

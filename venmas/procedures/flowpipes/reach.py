@@ -171,7 +171,7 @@ def _parts(system: System, box: Box, level: int) -> list[Box]:
                 cut.append(part)
                 continue
             axis = max(share, key=lambda n: share[n])
-            cut += [half for _, half in Tree().split(system, 0, part, axis)]
+            cut += [half for _, half in Tree(part).split(system, 0, part, axis)]
         parts = cut
     return parts
 

@@ -23,7 +23,9 @@ _WORTH, _PAUSE = 0.5, 4
 """.. and kept where they leave less than this part of what was open; else not tried for so many cuts."""
 _SOME = 0.05
 """Part of what all initial values move from which on a state is cut rather than noise."""
-_DEEPEST, _NARROWEST = 60, 1e-12
+_DEEPEST, _MOST = 30, 180
+"""Cuts above each other for each initial value, and in all."""
+_NARROWEST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Refining:
 
     def after(self, part: Part, why: Failed) -> Part | str | None:
         """The box with finer enclosures, or the variable that it is to be cut across; None: neither is possible."""
-        able = [part.depth < _DEEPEST and _divisible(part.box, name) for name in why.axes]
+        deepest = min(_DEEPEST * max(2, len(why.axes)), _MOST)
+        able = [part.depth < deepest and _divisible(part.box, name) for name in why.axes]
         # slices do not help a flow to exist
         coarse = self._levels[part.level].substeps if why.broken else 0
         finer = [n for n in range(part.level + 1, len(self._levels)) if self._levels[n].substeps > coarse]
@@ -96,8 +99,16 @@ class Refining:
         states = [disturbance_of(name) not in noise for name in why.axes]
         if any(can and of and m > _SOME * sum(moves) for can, of, m in zip(able, states, moves, strict=True)):
             able = [can and of for can, of in zip(able, states, strict=True)]  # noise of a step is one of many
+        # what units of a network add is theirs by their forms, and due to the values that are still wide
+        wide = [w / max(whole, 1e-300) for w, whole in zip(widths, self._whole(part, why.axes), strict=True)]
+        moves = [m + why.besides * w / max(sum(wide), 1e-300) for m, w in zip(moves, wide, strict=True)]
         scores = [(m, w) if can else (-1.0, 0.0) for can, m, w in zip(able, moves, widths, strict=True)]
         return why.axes[scores.index(max(scores))]
+
+    @staticmethod
+    def _whole(part: Part, axes: Sequence[str]) -> list[float]:
+        """How wide the initial values were before any cut."""
+        return [float(part.tree.whole[name][1] - part.tree.whole[name][0]) for name in axes]
 
     def level_of(self, part: Part) -> int:
         """The level to go on with: that of a trial only where it was worth it."""

@@ -17,10 +17,11 @@ class Tree:
 
     axes: by node, the variable that its box is cut across, and where, or None where it is not; node 0 is the whole
     box. children: the lower part, which the upper one follows; 0 for leaves. fine: with what the target was refuted.
-    noise: of leaves, where it may be chosen.
+    noise: of leaves, where it may be chosen. whole: the box.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, whole: Box) -> None:
+        self.whole = whole
         self.axes: list[tuple[str, Fraction] | None] = [None]
         self.children = [0]
         self.fine: list[Fineness | None] = [None]
