@@ -27,9 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Ask, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="of a question")
-    parser.add_argument(
-        "--only", default="", metavar="TEXT", help="plants whose names hold the text, -rough for rough V"
-    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="of plants with -value or -rough for V")
     parser.add_argument("--certify", action="store_true", help="write certificates, and check them")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="of a question")
     parser.add_argument("--networks", type=Path, default=NETWORKS, metavar="FOLDER")

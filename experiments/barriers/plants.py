@@ -83,8 +83,8 @@ def _masses(x: Sequence[Any], u: Sequence[Any], m: Any) -> Row:
 
 
 def _lane(x: Sequence[Any], u: Sequence[Any], m: Any) -> Row:
-    """A car of 1.5 t at 20 m/s, its tyres linear: offset, heading, speed to the side, yaw rate; steered in degrees/10."""
-    offset, heading, side, yaw = x
+    """A car of 1.5 t at 20 m/s with linear tyres: offset, heading, speed to the side, yaw rate; steers 0.1 rad."""
+    _, heading, side, yaw = x
     steer = 0.1 * u[0]
     return [side + 20 * heading, yaw, -5.3 * side - 19.2 * yaw + 53 * steer, 0.35 * side - 6.4 * yaw + 42 * steer]
 

@@ -239,7 +239,7 @@ def main() -> None:
             seed=SEED,
             minutes=(time.monotonic() - began) / 60,
             packages=("numpy", "onnx", "scipy", "torch"),
-            about="Policies and certificates V of the plants of experiments/barriers, V also as it was early in training",
+            about="Policies and certificates V (rough: early in training) of the plants of experiments/barriers",
             inputs=["the state, as the plant of experiments/barriers names it"],
             outputs=["inputs before they are clipped; or V"],
         )

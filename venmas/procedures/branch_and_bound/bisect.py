@@ -135,11 +135,12 @@ class Bisection:
         boxes: Sequence[Box],
         tick: Callable[[], None],
         threads: int,
-        exact: Exact,
+        exact: Exact | None,
         compiled: bool | None = None,
         recorder: Recorder | None = None,
     ) -> None:
-        """compiled: None to choose by time. recorder: is told what becomes of the one box."""
+        """exact: None where nothing decides in rationals. compiled: None to choose by time. recorder: is told what
+        becomes of the one box."""
         self.plan, self.boxes, self.tick, self.threads, self.exact = plan, boxes, tick, threads, exact
         self.result, self._recorder = Result(), recorder
         self.steady = tick
@@ -341,6 +342,8 @@ class Bisection:
         )
         if any(a > b for a, b in box):
             return True
+        if self.exact is None:
+            return False
         self.steady()
         self.result.exact += 1
         decided, self.result.point = self.exact(box, _BOX_SECONDS)
@@ -348,7 +351,7 @@ class Bisection:
 
     def _settle_all(self) -> bool:
         """Try everything in rationals, in which ties cost nothing, as long as a part of the time."""
-        if sum(layer.weights.size for layer in self.plan.source.layers) > _SMALL:
+        if self.exact is None or sum(layer.weights.size for layer in self.plan.source.layers) > _SMALL:
             return False
         until = monotonic() + _EXACT_SHARE * (monotonic() - self._begun)
         for box in self.boxes:

@@ -132,13 +132,8 @@ def _programs(question: Question, run: Run, path: Path = None) -> list[Program] 
             found.append(program)
         return found
 
-    key = (
-        "branch-and-bound",
-        question.system,
-        question.target,
-        path,
-        most,
-    )  # the key keeps the system, so that no other one has it
+    # the key keeps the system, so that no other one has it
+    key = ("branch-and-bound", question.system, question.target, path, most)
     return run.once(key, lambda: nullcontext(made()))
 
 
@@ -330,8 +325,9 @@ class _Part:
         )
         self._before = figures.boxes, figures.exact
         self._tick: Budget | None = None
+        exact = None if question.system.smooth else self.exact  # it looks at whole branches
         self._search = (
-            Bisection(flatten(program), (self._box,), self._look, threads, self.exact, recorder=self.recorder)
+            Bisection(flatten(program), (self._box,), self._look, threads, exact, recorder=self.recorder)
             if program.inputs
             else None
         )
