@@ -13,7 +13,7 @@ from venmas.engine.partial.closest import closest
 from venmas.engine.partial.find import _roots
 from venmas.model import System, apply_network, tanh, where
 from venmas.nn import relu_network
-from venmas.procedures.flowpipes.falsify import Sampled, _slope, downhill, missed
+from venmas.procedures.flowpipes.falsify import Sampled, differences, downhill, missed
 from venmas.procedures.flowpipes.plan import Plan
 from venmas.procedures.hybrid.through_time import pays
 from venmas.question import Question, drawn_for, read_property
@@ -73,8 +73,8 @@ def test_slopes_are_those_of_differences(formula: str) -> None:
     part, root = np.random.default_rng(1).uniform(0.05, 0.95, (25, len(case.names))), np.zeros(25, dtype=np.intp)
     found = case.missing(root, part)
     assert np.isfinite(found).all()
-    mine, differences = case.slope(root, part), _slope(case.missing, root, part, found)
-    close = np.isclose(mine, differences, rtol=1e-2, atol=1e-4).all(1)  # not across kinks
+    mine, theirs = case.slope(root, part), differences(case.missing, root, part, found)
+    close = np.isclose(mine, theirs, rtol=1e-2, atol=1e-4).all(1)  # not across kinks
     assert np.abs(mine).max() > 1e-3 and close.mean() > 0.9
 
 

@@ -95,7 +95,7 @@ def downhill(
 
     slope: by parts, (B, n); of differences, if it is not given.
     """
-    by_part = _slope(missing, root, part, found) if slope is None else slope(root, part)
+    by_part = differences(missing, root, part, found) if slope is None else slope(root, part)
     steps = np.array([0.0, *_LENGTHS])[:, None, None] * np.sign(by_part)
     there = np.clip(part - steps, 0, 1).reshape(-1, part.shape[1])
     reached = missing(np.tile(root, len(steps)), there).reshape(len(steps), -1)
@@ -103,7 +103,7 @@ def downhill(
     return there.reshape(steps.shape)[best, np.arange(len(best))], reached.min(0)
 
 
-def _slope(missing: Callable[[Index, Floats], Floats], root: Index, part: Floats, found: Floats) -> Floats:
+def differences(missing: Callable[[Index, Floats], Floats], root: Index, part: Floats, found: Floats) -> Floats:
     """Differences towards the farther side, by initial value: (B, n)."""
     count, width = part.shape
     step = np.where(part < 0.5, 1e-4, -1e-4)
@@ -113,13 +113,13 @@ def _slope(missing: Callable[[Index, Floats], Floats], root: Index, part: Floats
         return np.nan_to_num((there - found[:, None]) / step)
 
 
-def point_of(system: System, box: Box, names: Sequence[str], part: Floats) -> dict[str, Fraction]:
-    """A state by its place in a box."""
+def point_of(system: System, box: Box, names: Sequence[str], part: Floats, fine: int = 1024) -> dict[str, Fraction]:
+    """A state by its place in a box. fine: parts of a side that are told apart."""
     point = {name: low for name, (low, _) in box.items()}
     for name, share in zip(names, part.tolist(), strict=True):
         low, high = box[name]
         # short numbers, so that the witness is read with ease
-        at = low + Fraction(round(share * 1024), 1024) * (high - low)
+        at = low + Fraction(round(share * fine), fine) * (high - low)
         point[name] = Fraction(round(at)) if system.variables[name].integral else at
     return point
 

@@ -15,6 +15,7 @@ from venmas.model.witness.enclosed import UndecidedError
 from venmas.model.witness.tree import Witness
 from venmas.procedures.flowpipes.beam import beams
 from venmas.procedures.flowpipes.falsify import candidates
+from venmas.procedures.flowpipes.hunt import MOST_STEPS, hunt
 from venmas.procedures.flowpipes.plan import Plan
 from venmas.procedures.flowpipes.tree import middle
 from venmas.question import Question
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 Candidate: TypeAlias = tuple[dict[str, Fraction], list[str]]
 """An initial state, and the branches that a run from it may take."""
 _RUNS, _DEEPER = 0.1, 4
-"""Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
+"""Part of its time for looking for violations, and as much for those of few steps anywhere; how many times longer the
+first takes where no sample shows one."""
 _PATIENCE, _REPLAY = 60.0, 0.4
 """Part of its time for all runs from one state, where there are many; seconds where there is no limit."""
 
@@ -46,7 +48,7 @@ class Violations:
         self.figures, self.tie = figures, ""
         self.found: Violated | None = None
         self.first: Violations | None = None
-        self._next, self._begun = 0.0, -1.0
+        self._next, self._begun, self._hunted = 0.0, -1.0, 0.0
         self._asked = None if question.chosen else window(question.asked)
 
     def of(self, failed: Sequence[tuple[Part, bool]], seed: int, budget: Budget) -> Violated | None:
@@ -62,6 +64,10 @@ class Violations:
         if self._next <= _RUNS * (begun - self._begun):
             points += self._sought([part.box for part, _ in failed], seed, self._next > 0, budget)
             self._next += _DEEPER * (budget.spent - begun)
+        elif self.plan.steps <= MOST_STEPS and self._hunted <= _RUNS * (begun - self._begun):
+            whole = [part.tree.whole for part, _ in failed]
+            points += [(point, []) for point in hunt(self.system, self.plan, whole, budget, seed)]
+            self._hunted += budget.spent - begun
         return self.replayed(points, budget)
 
     def among(self, boxes: Sequence[Box], budget: Budget) -> Violated | None:
