@@ -48,7 +48,7 @@ def first_smooth(system: System) -> str:
 
 
 def smooth_in(node: Expr | Condition) -> str:
-    """What of a node itself is not piecewise linear; empty where nothing is."""
+    """The part of a node itself that is not piecewise linear, in words; empty where there is none."""
     if isinstance(node, Smooth):
         return kind_of(node)
     if isinstance(node, Output) and node.application.network.smooth:

@@ -205,7 +205,7 @@ class _Settled(Simplifier):
 
 
 def _smooth(roots: Sequence[Expr | Condition]) -> str:
-    """What of expressions is not piecewise linear; empty where nothing is."""
+    """The first part of expressions that is not piecewise linear, in words; empty where there is none."""
     return next(filter(None, map(smooth_in, walk(roots))), "")
 
 

@@ -107,7 +107,7 @@ class Refining:
 
     @staticmethod
     def _whole(part: Part, axes: Sequence[str]) -> list[float]:
-        """How wide the initial values were before any cut."""
+        """The widths of initial values before any cut."""
         return [float(part.tree.whole[name][1] - part.tree.whole[name][0]) for name in axes]
 
     def level_of(self, part: Part) -> int:
