@@ -48,15 +48,15 @@ def hunt(
         x = low[root] + part * (high[root] - low[root])
         return missed(system, plan, [boxes[i] for i in root], names, x, precision).total
 
-    found = missing(root, part)
-    best = np.argsort(found, kind="stable")[:_BEST]
-    root, part, found = root[best], part[best], found[best]
+    lacks = missing(root, part)
+    best = np.argsort(lacks, kind="stable")[:_BEST]
+    root, part, lacks = root[best], part[best], lacks[best]
     length = _LENGTH
     for _ in range(_ROUNDS):
-        if (found <= 0).any():
+        if (lacks <= 0).any():
             break
-        slope = np.sign(differences(missing, root, part, found))
+        slope = np.sign(differences(missing, root, part, lacks))
         part = np.clip(part - length * rng.random(part.shape) * slope, 0, 1)
-        found, length = missing(root, part), _SHORTER * length
-    first = int(found.argmin())
-    return [point_of(system, boxes[root[first]], names, part[first], _FINE)] if found[first] <= 0 else []
+        lacks, length = missing(root, part), _SHORTER * length
+    first = int(lacks.argmin())
+    return [point_of(system, boxes[root[first]], names, part[first], _FINE)] if lacks[first] <= 0 else []
