@@ -43,6 +43,8 @@ from venmas.question import Question
 
 _ALONG = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90)
 """Cells along what runs reach of a coordinate."""
+_MANY = 4
+"""Coordinates from which on the first grid decides too little for its time."""
 _STRIDES = (1, 2, 4)
 _WAYS = (5, 4, 3, 2, 1)
 """Frames with numbers of steps at a time that are tried on the second grid, the third, .."""
@@ -250,11 +252,12 @@ class Rounds:
         self.last: Cover | None = None
         self.reached: tuple[int, frozenset[str]] | None = None
         """Steps up to which the cover that went farthest shows it, and what may leave its range there."""
+        self._along = _ALONG[1:] if len(task.axes.names) >= _MANY else _ALONG
         self._ways = [(frame, stride) for frame in frames(task.axes.names, runs) for stride in _STRIDES]
         self._round = 0
         self._seconds = _FIRST
         """Of a cover in this round."""
-        self._tries = self._on(_ALONG[0])
+        self._tries = self._on(self._along[0])
         self._waiting: list[_Try] = []
         self._number, self._leads = 0, False
         """Those of the round, those that wait for another one, the number of the one at hand, and whether the first is
@@ -302,7 +305,7 @@ class Rounds:
 
     def _next(self) -> None:
         """The next round: what takes longer, and the ways that led farthest on a finer grid."""
-        last = [one for one in self._tries if one.along == _ALONG[min(self._round, len(_ALONG) - 1)]]
+        last = [one for one in self._tries if one.along == self._along[min(self._round, len(self._along) - 1)]]
         best = sorted(last, key=lambda one: one.reached, reverse=True)
         self._ways = _kept([one.way for one in best], _WAYS[min(self._round, len(_WAYS) - 1)])
         known = [*self._tries, *self._waiting]
@@ -316,7 +319,7 @@ class Rounds:
         self._waiting = [*going[_LONGER:], *coarse[1:]][:_WAITING]
         self._round, self._number, self._seconds = self._round + 1, 0, 2 * self._seconds
         self._leads = bool(longer) and not longer[0].coarse
-        self._tries = longer + (self._on(_ALONG[self._round]) if self._round < len(_ALONG) else [])
+        self._tries = longer + (self._on(self._along[self._round]) if self._round < len(self._along) else [])
         self._left = self._slot
 
     @property

@@ -19,7 +19,7 @@ from venmas.errors import Reason
 from venmas.question import Question
 
 _KIND = "covers"
-_PATIENCE, _WRITING = 60.0, 1 / 2
+_PATIENCE, _WRITING = 60.0, 4 / 5
 """Part of the time that is left for the check; seconds where there is no limit."""
 
 
