@@ -111,7 +111,8 @@ def _curved(f: Series, low: Ints, high: Ints, bits: int) -> Lines:
     lower = np.where(convex, least, np.minimum(above_low[0], above_high[0]))
     upper = np.where(concave, most, np.maximum(above_low[1], above_high[1]))
     if steep:  # around 0, with the least slope at both ends, f(x) - a x does not fall: its ends are those at both ends
-        return _flat(slope, lower, upper, wide < _TINY, at_middle[0] - wide, at_middle[1] + wide)
+        # without a slope f rises, wherever it is: what the tangent, or the width, says of it may be more
+        return _flat(slope, lower, upper, (wide < _TINY) | (slope == 0), at_low[0], at_high[1])
     turn = ~(concave | convex)
     least, most = _turning(at_middle, slope_middle, (low, middle, high), slope, bits)
     lower, upper = np.where(turn, least, lower), np.where(turn, most, upper)
