@@ -90,7 +90,7 @@ def test_claims_that_hold_are_checked_once(settled: Path, tmp_path: Path, monkey
         ("AG^12 x <= 1.7", False, 0.0, "flowpipes"),
         ("AG^6 (x <= 1.7 & v <= 0.5)", True, 0.01, "flowpipes"),
         ("AX (x <= 1.6 | AX x <= 1.7)", False, 0.0, "goals"),
-        ("AG x <= 2", False, 0.0, "two-phase"),
+        ("AG x <= 2", False, 0.0, "covers"),
         ("F G near", True, 0.0, "forever-ltl"),
     ],
 )

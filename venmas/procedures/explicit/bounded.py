@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
@@ -17,9 +16,6 @@ from venmas.errors import Reason
 from venmas.model.system.networks import networks_of
 from venmas.procedure import Run
 from venmas.question import Question
-
-if TYPE_CHECKING:
-    from venmas.procedures.explicit.labelled import LabelsProof
 
 _WRITING = 2.0
 """Seconds for all states that are ever reached, where a certificate is asked for."""
@@ -64,22 +60,20 @@ class _Session:
         self.question, self.figures = question, StateCounts()
 
     def advance(self, budget: Budget) -> Answer:
-        from venmas.procedures.explicit.evaluate import explore  # real variables, which are declined, need none of it
+        from venmas.procedures.explicit import labelled  # real variables, which are declined, need none of it
 
-        explored = explore(self.question.system, self.question.target, budget)
+        question = self.question
+        explored = labelled.explore(question.system, question.target, budget)
         if explored is None:
             return Unknown(Reason.OPEN, "there are too many states, or numbers too large, to take them one by one")
         self.figures = StateCounts(explored.states, explored.expanded)
         witness = explored.witness()
         if witness is not None:
             return Violated(witness)
-        proof = budget.spend(_WRITING, self._proof) if self.question.certified else None
+        proof = None
+        if question.certified and not question.inside:  # proofs of parts of the initial set are joined by goals
+            proof = budget.spend(_WRITING, lambda part: labelled.bounded_proof(question, part))
         return Proved("bounds", deadlock=explored.may_deadlock, inside=proof is not None, proof=proof)
-
-    def _proof(self, budget: Budget) -> LabelsProof | None:
-        from venmas.procedures.explicit.labelled import bounded_proof
-
-        return bounded_proof(self.question, budget)
 
 
 EXPLICIT = Explicit()

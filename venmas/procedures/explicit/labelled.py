@@ -11,8 +11,9 @@ import numpy as np
 from venmas.answer import IncompleteError
 from venmas.checker.format.rule import Rule
 from venmas.checker.levels.labels import ahead
-from venmas.logic import fixpoints
+from venmas.logic import TRUE, fixpoints
 from venmas.model.system.system import System
+from venmas.procedures.explicit.evaluate import explore as explore
 from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.procedures.explicit.graph.labels import NEVER, Labels
 from venmas.procedures.explicit.levels import listed
@@ -57,6 +58,8 @@ class LabelsProof:
 def bounded_proof(question: Question, tick: Callable[[], None]) -> LabelsProof | None:
     """A proof of a bounded property that was decided by fewer steps: all states that are ever reached, if they are few
     and in the declared box."""
+    if question.system.initial_condition is not TRUE:
+        return None
     try:
         graph = _closed(question.system, tick, _FEW // max(1, len(ahead(fixpoints(question.asked.formula)))))
     except (NotExplicitError, IncompleteError):

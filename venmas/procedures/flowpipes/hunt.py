@@ -18,8 +18,6 @@ from venmas.model.system.variables import Box
 from venmas.procedures.flowpipes.falsify import differences, missed, point_of
 from venmas.procedures.flowpipes.plan import Plan
 
-MOST_STEPS = 3
-"""Steps up to which a formula is about few."""
 _SAMPLES, _BEST, _ROUNDS = 10_000, 200, 60
 _LENGTH, _SHORTER = 0.05, 0.93
 """Parts of a side: of the first step, at most; each is so much shorter than the one before."""

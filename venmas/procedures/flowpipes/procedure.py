@@ -21,7 +21,7 @@ influence after ReluVal (Wang et al., USENIX Security 2018). Boxes are never mer
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -30,7 +30,6 @@ import numpy as np
 
 from venmas.answer import Answer, Proved, Remaining, Unknown
 from venmas.bounds.affine.tube import Tube
-from venmas.bounds.rounding import Bools, Floats, Index, float_beside
 from venmas.budget import Budget, BudgetError
 from venmas.checker.exact.initial import initial_box
 from venmas.errors import Reason
@@ -39,8 +38,10 @@ from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.disturbances import ahead
 from venmas.model.system.variables import Box
 from venmas.procedure import Run
+from venmas.procedures.flowpipes.beam import beams
 from venmas.procedures.flowpipes.choose import choose, hopeless, with_noise
 from venmas.procedures.flowpipes.figures import Followed
+from venmas.procedures.flowpipes.hunt import hunt
 from venmas.procedures.flowpipes.plan import Failed, Plan
 from venmas.procedures.flowpipes.proof import Flowpipes, written
 from venmas.procedures.flowpipes.reach import forks, lawful, pieces, recorded, unfollowed, unsuited
@@ -123,7 +124,7 @@ class _Session:
 
     @cached_property
     def _violations(self) -> Violations:
-        return Violations(self.question, self.plan, self.figures)
+        return Violations(self.question, self.plan, self.figures, beams, hunt)
 
     @cached_property
     def _levels(self) -> Sequence[Fineness]:
@@ -345,30 +346,10 @@ class _Session:
                 self._proved += 2.0**-part.depth / len(self.trees)
             if part.tried is not None:
                 self._refining.tried(part, failed is None or part.better(done.radii, i))
-        astray = self._note(done.seen, np.array([failed is None for failed in done.failed]))
+        refuted = np.array([failed is None for failed in done.failed])
+        astray = self.figures.note(self.system, self._moved, self.leaving, done.seen, refuted)
         self._astray += [batch[i].box for i in np.flatnonzero(astray)]
         return done.failed
-
-    def _note(self, seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]], refuted: Bools) -> Bools:
-        """What boxes that were refuted reach, and what may leave its declared range; from which of them, (B,)."""
-        astray = np.zeros(len(refuted), dtype=bool)
-        for step, (rows, ends) in enumerate(seen):
-            mask = refuted[rows]
-            if not mask.any():
-                continue
-            hull = {name: (float(lo[mask].min()), float(hi[mask].max())) for name, (lo, hi) in ends.items()}
-            if step == len(self.figures.reach):
-                self.figures.reach.append(hull)
-            else:
-                known = self.figures.reach[step]
-                self.figures.reach[step] = {n: (min(a, known[n][0]), max(b, known[n][1])) for n, (a, b) in hull.items()}
-            for name, (low, high) in hull.items() if step else ():
-                decl = self.system.variables[name]
-                if not (decl.lower <= low and high <= decl.upper) and name in self._moved:
-                    self.leaving.add(name)
-                    least, most = float_beside(decl.lower, 1), float_beside(decl.upper, -1)
-                    astray[rows[mask & ~((ends[name][0] >= least) & (ends[name][1] <= most))]] = True
-        return astray
 
     @property
     def _moved(self) -> frozenset[str]:

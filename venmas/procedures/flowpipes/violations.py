@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from venmas.answer import Violated
 from venmas.budget import Budget
-from venmas.logic.window import window
+from venmas.logic.window import Window, window
+from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.model.witness.build import explain
 from venmas.model.witness.enclosed import UndecidedError
 from venmas.model.witness.tree import Witness
-from venmas.procedures.flowpipes.beam import beams
 from venmas.procedures.flowpipes.falsify import candidates
-from venmas.procedures.flowpipes.hunt import MOST_STEPS, hunt
 from venmas.procedures.flowpipes.plan import Plan
 from venmas.procedures.flowpipes.tree import middle
 from venmas.question import Question
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
 
 Candidate: TypeAlias = tuple[dict[str, Fraction], list[str]]
 """An initial state, and the branches that a run from it may take."""
+Beams: TypeAlias = Callable[[System, Window, Sequence[Box], Budget, int], list[Candidate]]
+Hunt: TypeAlias = Callable[[System, Plan, Sequence[Box], Budget, int], list[dict[str, Fraction]]]
+_HUNTED = 3
+"""Steps up to which a formula is about few."""
 _RUNS, _DEEPER = 0.1, 4
 """Part of its time for looking for violations, and as much for those of few steps anywhere; how many times longer the
 first takes where no sample shows one."""
@@ -41,14 +44,16 @@ class Counted(Protocol):
 class Violations:
     """What was looked for so far. figures: counts initial states that are replayed; tie: what one of them left open;
     found: what one of them shows; first: of the property alone, looked for before it and whether runs leave their box.
+    beams, hunt: searches over noise and branches, and over initial states for few steps (`beam`, `hunt`).
     """
 
-    def __init__(self, question: Question, plan: Plan, figures: Counted) -> None:
+    def __init__(self, question: Question, plan: Plan, figures: Counted, beams: Beams, hunt: Hunt) -> None:
         self.question, self.plan, self.system = question, plan, question.system
         self.figures, self.tie = figures, ""
         self.found: Violated | None = None
         self.first: Violations | None = None
         self._next, self._begun, self._hunted = 0.0, -1.0, 0.0
+        self._beams, self._hunt = beams, hunt
         self._asked = None if question.chosen else window(question.asked)
 
     def of(self, failed: Sequence[tuple[Part, bool]], seed: int, budget: Budget) -> Violated | None:
@@ -64,9 +69,9 @@ class Violations:
         if self._next <= _RUNS * (begun - self._begun):
             points += self._sought([part.box for part, _ in failed], seed, self._next > 0, budget)
             self._next += _DEEPER * (budget.spent - begun)
-        elif self.plan.steps <= MOST_STEPS and self._hunted <= _RUNS * (begun - self._begun):
+        elif self.plan.steps <= _HUNTED and self._hunted <= _RUNS * (begun - self._begun):
             whole = [part.tree.whole for part, _ in failed]
-            points += [(point, []) for point in hunt(self.system, self.plan, whole, budget, seed)]
+            points += [(point, []) for point in self._hunt(self.system, self.plan, whole, budget, seed)]
             self._hunted += budget.spent - begun
         return self.replayed(points, budget)
 
@@ -82,7 +87,7 @@ class Violations:
         """Initial states from which floats meet the target; deep: by search."""
         points = candidates(self.system, self.plan, boxes, budget, seed, deep)
         if deep and not points and self._asked is not None:
-            points = beams(self.system, self._asked, boxes, budget, seed)
+            points = self._beams(self.system, self._asked, boxes, budget, seed)
         return points
 
     def replayed(
