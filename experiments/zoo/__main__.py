@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     known = _read(options.out)
     for name, number, asked in jobs(options):
         if not options.table and (name, str(number)) not in known:
-            row = ask(name, number, asked, options)
+            row = ask(name, number, asked, options.timeout, options.workers, options.certify)
             known[name, str(number)] = row
             _write(options.out, known.values())
             print(*(row[c] for c in ("loop", "formula", "verdict", "problem", "seconds", "by", "check")), flush=True)
@@ -60,10 +60,10 @@ def jobs(options: argparse.Namespace) -> list[tuple[str, int, Asked]]:
     return [(n, i, q) for n in loops if options.only in n for i, q in enumerate(known[n])]
 
 
-def ask(name: str, number: int, asked: Asked, options: argparse.Namespace) -> Row:
+def ask(name: str, number: int, asked: Asked, timeout: float, workers: int, certify: bool = False) -> Row:
     """The row of a question, from a process of its own."""
-    told = [sys.executable, "-m", "experiments.zoo.single", name, str(number), str(options.timeout)]
-    told += ["--workers", str(options.workers), *(["--certify"] if options.certify else [])]
+    told = [sys.executable, "-m", "experiments.zoo.single", name, str(number), str(timeout)]
+    told += ["--workers", str(workers), *(["--certify"] if certify else [])]
     done = subprocess.run(told, check=False, capture_output=True, text=True)
     row: Row = dict.fromkeys(COLUMNS, "") | {"verdict": "crash", "reason": done.stderr[-300:], "seconds": "0"}
     if done.returncode == 0:

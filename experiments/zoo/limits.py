@@ -65,8 +65,7 @@ def busy(count: int) -> Iterator[None]:
 
 def _asked(row: Row, seconds: float) -> Row:
     number = int(row["number"])
-    options = argparse.Namespace(timeout=seconds, certify=False)
-    return ask(row["loop"], number, stored()[row["loop"]][number], options)
+    return ask(row["loop"], number, stored()[row["loop"]][number], seconds, workers=2)
 
 
 if __name__ == "__main__":
