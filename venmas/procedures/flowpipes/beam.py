@@ -17,13 +17,13 @@ from fractions import Fraction
 import numpy as np
 
 from venmas.bounds.rounding import Floats, Index
-from venmas.logic import And, Atom, Bottom, Formula, Or, Top, nnf, subformulas
+from venmas.logic import Atom, Formula, nnf, subformulas
 from venmas.logic.window import Window
 from venmas.model.evaluation.simulate import random_branches, step_batch
 from venmas.model.system.disturbances import at_once
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
-from venmas.procedures.flowpipes.falsify import distance, point_of
+from venmas.procedures.flowpipes.falsify import lacking, point_of
 from venmas.procedures.hybrid.through_time import noise_of
 
 _RUNS, _FAR = 4000, 800
@@ -88,16 +88,7 @@ class _Beam:
 
     def missed(self, formula: Formula) -> Floats:
         """By how much the states miss a formula about one state: (runs,)."""
-        match formula:
-            case Atom(comparison):
-                value = distance(comparison.expr, comparison.relation, self._state)
-                return np.nan_to_num(value, nan=np.inf, posinf=np.inf, neginf=-np.inf)
-            case And() | Or():
-                join = np.maximum if isinstance(formula, And) else np.minimum
-                return np.asarray(join.reduce([self.missed(part) for part in formula.operands]))
-            case Top() | Bottom():
-                return np.full(_RUNS, -np.inf if isinstance(formula, Top) else np.inf)
-        raise TypeError(f"{type(formula).__name__} is not about one state")
+        return lacking(formula, self._state)
 
     def advance(self, missing: Floats) -> bool:
         """A step of the states that miss least, and of others; False where none has a successor."""

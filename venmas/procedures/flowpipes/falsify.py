@@ -252,6 +252,20 @@ class Sampled:
         return found
 
 
+def lacking(formula: Formula, state: dict[str, Floats]) -> Floats:
+    """By how much states (runs,) miss a formula about one state: not above 0 where it holds."""
+    match formula:
+        case Atom(comparison):
+            value = distance(comparison.expr, comparison.relation, state)
+            return np.nan_to_num(value, nan=np.inf, posinf=np.inf, neginf=-np.inf)
+        case And() | Or():
+            join = np.maximum if isinstance(formula, And) else np.minimum
+            return np.asarray(join.reduce([lacking(part, state) for part in formula.operands]))
+        case Top() | Bottom():
+            return np.full(len(next(iter(state.values()))), -np.inf if isinstance(formula, Top) else np.inf)
+    raise TypeError(f"{type(formula).__name__} is not about one state")
+
+
 def distance(expr: LinearExpr, relation: Relation, state: dict[str, Floats]) -> Floats:
     """By how much states miss a comparison with 0: not above 0 where it holds."""
     value = sum((float(c) * state[name] for name, c in expr.terms), np.zeros(len(next(iter(state.values())))))

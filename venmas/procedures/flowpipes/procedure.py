@@ -40,6 +40,7 @@ from venmas.model.system.variables import Box
 from venmas.procedure import Run
 from venmas.procedures.flowpipes.beam import beams
 from venmas.procedures.flowpipes.choose import choose, hopeless, with_noise
+from venmas.procedures.flowpipes.evolve import evolved
 from venmas.procedures.flowpipes.figures import Followed
 from venmas.procedures.flowpipes.hunt import hunt
 from venmas.procedures.flowpipes.plan import Failed, Plan
@@ -124,7 +125,7 @@ class _Session:
 
     @cached_property
     def _violations(self) -> Violations:
-        return Violations(self.question, self.plan, self.figures, beams, hunt)
+        return Violations(self.question, self.plan, self.figures, beams, evolved, hunt)
 
     @cached_property
     def _levels(self) -> Sequence[Fineness]:

@@ -44,16 +44,19 @@ class Counted(Protocol):
 class Violations:
     """What was looked for so far. figures: counts initial states that are replayed; tie: what one of them left open;
     found: what one of them shows; first: of the property alone, looked for before it and whether runs leave their box.
-    beams, hunt: searches over noise and branches, and over initial states for few steps (`beam`, `hunt`).
+    beams, evolved, hunt: searches over noise and branches, and over initial states for few steps (`beam`, `evolve`,
+    `hunt`).
     """
 
-    def __init__(self, question: Question, plan: Plan, figures: Counted, beams: Beams, hunt: Hunt) -> None:
+    def __init__(
+        self, question: Question, plan: Plan, figures: Counted, beams: Beams, evolved: Beams, hunt: Hunt
+    ) -> None:
         self.question, self.plan, self.system = question, plan, question.system
         self.figures, self.tie = figures, ""
         self.found: Violated | None = None
         self.first: Violations | None = None
         self._next, self._begun, self._hunted = 0.0, -1.0, 0.0
-        self._beams, self._hunt = beams, hunt
+        self._beams, self._evolved, self._hunt = beams, evolved, hunt
         self._asked = None if question.chosen else window(question.asked)
 
     def of(self, failed: Sequence[tuple[Part, bool]], seed: int, budget: Budget) -> Violated | None:
@@ -87,7 +90,9 @@ class Violations:
         """Initial states from which floats meet the target; deep: by search."""
         points = candidates(self.system, self.plan, boxes, budget, seed, deep)
         if deep and not points and self._asked is not None:
-            points = self._beams(self.system, self._asked, boxes, budget, seed)
+            span, seconds = self._asked, _PATIENCE if budget.left is None else _RUNS * budget.left
+            points = self._beams(self.system, span, boxes, budget, seed)
+            points = points or budget.spend(seconds, lambda p: self._evolved(self.system, span, boxes, p, seed)) or []
         return points
 
     def replayed(
