@@ -37,6 +37,11 @@ FINITE = ("kripke", "ring", "climber", "toggles", "hot", "weights", "tally")
 PARALLEL = ("kripke-14", "line-8", "shapes-2", "routes-6", "union-4", "climber-3")
 
 
+def _some(count: int, most: int) -> list[object]:
+    """The first of some seeds; all of them in slow suites."""
+    return [*range(count), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(count, most))]
+
+
 def _fine(tally: Tally) -> None:
     assert not tally.wrong, "\n".join(tally.wrong)
 
@@ -68,12 +73,12 @@ def test_every_entry_with_a_pool(entry):
     _fine(check_entry(entry, configurations(["comp-par"], intervals=False)))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", _some(20, 40))
 def test_random_finite_systems(seed):
     _fine(check_finite(f"finite {seed}", finite_case(seed), configurations()))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", _some(20, 40))
 def test_random_systems_over_reals(seed):
     _fine(check_pwl(f"pwl {seed}", pwl_case(seed), configurations()))
 
@@ -152,7 +157,7 @@ def test_no_sampled_state_contradicts_a_satisfied_entry(entry):
             assert satisfies(system, formula, state), state
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", _some(30, 60))
 def test_the_two_readings_of_random_systems_agree(seed):
     """The simulator and the plain interpreter of the specification: on whole formulas, exactly."""
     case = pwl_case(seed, count=6)
@@ -161,7 +166,7 @@ def test_the_two_readings_of_random_systems_agree(seed):
         assert satisfies(system, core, state) == holds(case.spec, case.formula, state)
 
 
-@pytest.mark.parametrize("seed", [2, 3, 7])
+@pytest.mark.parametrize("seed", [7, *(pytest.param(s, marks=pytest.mark.slow) for s in (2, 3))])
 def test_random_loops_without_bounds(seed, tmp_path):
     counts = Counter()
     assert not loops.check(seed, tmp_path, counts, 1.0)

@@ -21,6 +21,7 @@ from venmas.nn import relu_network
 from venmas.procedure import Run
 from venmas.procedures.bound_propagation.procedure import BOUND_PROPAGATION
 from venmas.procedures.branch_and_bound.procedure import BRANCH_AND_BOUND
+from venmas.procedures.covers.procedure import COVERS
 from venmas.procedures.exact.session import ExactSession
 from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.question import Question, read_formula
@@ -74,9 +75,9 @@ LOOPS = {
 
 @pytest.fixture
 def not_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the question to what comes after flowpipes and the search over unrolled loops."""
-    monkeypatch.setattr(type(BRANCH_AND_BOUND), "accepts", lambda *_: "not now")
-    monkeypatch.setattr(type(FLOWPIPES), "accepts", lambda *_: "not now")
+    """Leave the question to what comes after flowpipes and the search over unrolled loops, covers left out."""
+    for procedure in (BRANCH_AND_BOUND, COVERS, FLOWPIPES):
+        monkeypatch.setattr(type(procedure), "accepts", lambda *_: "not now")
 
 
 @pytest.mark.parametrize("name", LOOPS)

@@ -104,6 +104,7 @@ def test_published_tables_are_whole():
     assert REFINEMENT["4 Blocks awa 16"][-3:] == (26, 11, 4) and REFINEMENT["Transport 32"].path == 1
 
 
+@pytest.mark.slow
 def test_tables_of_policies_in_small(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("VENMAS_DATA", str(tmp_path))
     assert {i.row for i in instances(tmp_path / "made")} == REFINEMENT.keys()

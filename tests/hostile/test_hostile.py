@@ -28,6 +28,22 @@ CASES = {
     **hostile_models.CASES,
     **hostile_circuits.CASES,
 }
+TWINS = frozenset(
+    {
+        "deep EX",
+        "deep AX^1",
+        "deep EG",
+        "deep EF",
+        "deep A(U), left",
+        "deep &",
+        "deep |",
+        "deep & and |",
+        "netlist, depth 100,000, add",
+        "netlist, depth 100,000, not",
+        "netlist, depth 50,000 twice",
+    }
+)
+"""Cases that take seconds, and differ little from others: in slow suites alone."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +53,7 @@ def runner() -> Iterator[Runner]:
     made.close()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in TWINS else n for n in CASES])
 def test_hostile_input_ends_in_one_message(name: str, runner: Runner, tmp_path: Path) -> None:
     case = CASES[name]
     if name in hostile_circuits.CASES and case.status == hostile_circuits.ANY:  # what is read is decided, too
@@ -75,6 +91,7 @@ def test_hostile_input_ends_in_one_message(name: str, runner: Runner, tmp_path: 
 
 def test_there_are_enough_cases() -> None:
     assert len(CASES) >= 70, len(CASES)
+    assert CASES.keys() > TWINS
 
 
 @pytest.mark.parametrize("closed", [False, True])
