@@ -92,6 +92,16 @@ def test_nothing_is_found_where_nothing_is_to_be_found() -> None:
     assert evolved(still, asked_of(still, "AG^9 x <= 0"), [one], lambda: None, 1) == []  # there is no choice at all
 
 
+@pytest.mark.parametrize("branches", [False, True])
+def test_of_no_steps_nothing_evolves(branches: bool) -> None:
+    base = late(branches)
+    system = drawn(base, 1)
+    assert evolved(system, asked_of(base, "AG[0,0] x <= -1"), [_box(system)], lambda: None, 1) == []
+    wide = {**_box(system), "x": (Fraction(0), Fraction(1))}
+    assert evolved(system, asked_of(base, "AG^1 x <= 9"), [wide], lambda: None, 1) == []
+    assert evolved(system, asked_of(base, "AG^1 x <= 0.9"), [wide], lambda: None, 1)
+
+
 def test_a_run_that_ends_breaks_nothing_later() -> None:
     system = System("ends")
     x = system.real("x", -9, 99)

@@ -44,7 +44,7 @@ def evolved(
 
     Each with the branches of the run.
     """
-    if asked[1] is None:
+    if not asked[1]:  # of no steps there is no noise
         return []
     runs = _Runs(system, asked, boxes, tick)
     if not runs.width:
