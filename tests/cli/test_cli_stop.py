@@ -107,7 +107,7 @@ def test_a_terminating_signal_is_an_interrupt() -> None:
         assert _gone(workers)
 
 
-@pytest.mark.parametrize("delay", [0.02, 0.1])  # while workers are stopped, and while the process ends
+@pytest.mark.parametrize("delay", [0.02, 0.06, 0.1, 0.14])  # while workers are stopped, and while the process ends
 def test_two_interrupts_leave_no_traceback_and_no_process(delay: float) -> None:
     with started(*LONG) as process:
         workers = _workers(process)
