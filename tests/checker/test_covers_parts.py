@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -17,6 +18,9 @@ from venmas.checker.format.header import Claim
 from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.format.rule import End
+from venmas.model.expressions.expr import Variable
+from venmas.model.expressions.walk import walk
+from venmas.model.system.parts import Branch
 
 Row = tuple[str, ...]
 
@@ -75,7 +79,7 @@ def test_parts_show_what_they_have_one_after_the_other(alone: bool, monkeypatch:
         (chain(), "AG x <= 1.1", [FIRST, SECOND], "whether u leave their ranges is not shown"),
         (chain(), "AG x <= 1.1", [FIRST, THIRD], "it reads z, of which no range is known"),
         (chain(), "AG x <= 1.1", [SECOND, FIRST, THIRD], "it reads x, of which no range"),
-        (chain(), "AG x <= 1.1", [FIRST, FIRST], "x, y are in a part before"),
+        (chain(), "AG x <= 1.1", [FIRST, FIRST], "it reads change of y"),
         (chain(), "AG x <= 1.1", [(("x",), [("60",)])], "it reads y"),
         (chain(), "AG x <= 1.1", [(("x", "x"), [("60", "0"), ("0", "60")])], "each once"),
         (chain(), "AG x <= 1.1", [((), [])], "some variables that change"),
@@ -160,8 +164,8 @@ def test_several_initial_sets_are_those_of_a_part() -> None:
     system.initial(x >= 1, x <= 2, y >= 0, y <= x / 2)
     system.initial(x >= -2, x <= -1, y == 1)
     assert starts(system)["x"] == (-2, 2)
-    part = Loop(system).part(("x",), {})
-    assert [*part.variables] == ["x"] and len(part.regions) == len(system.regions)
+    part = Loop(system).part(("x",), {}).system
+    assert [*part.variables] == ["x", "change of x"] and len(part.regions) == len(system.regions)
     check(system, "AG x <= 2", [(("x",), [("20",)]), (("y",), [("20",)])])
     with pytest.raises(CheckError, match="a state after 0 steps"):
         check(system, "AG x >= -1.5", [(("x",), [("20",)]), (("y",), [("20",)])])
@@ -192,3 +196,52 @@ def test_empty_initial_sets_are_none_of_a_part() -> None:
     check(system, "AG x <= 1", [(("x",), [("60",)]), (("y",), [("60",)])])
     with pytest.raises(CheckError, match="expected 1 independent"):
         check(system, "AG x <= 2", [(("x",), [("60", "0"), ("0", "60")]), (("y",), [("60",)])])
+
+
+def follower(**ranges: tuple[float, float]) -> System:
+    """A value x that turns, y that follows x, z that follows y: each takes half of what is left."""
+    system = System("follower")
+    x, y, z, a = (system.real(name, *ranges.get(name, (-9, 9))) for name in "xyza")
+    w = system.disturbance("w", "-0.1", "0.1")
+    system.branch("go", {a: 0.5 * a + w, x: 0.8 * x + a, y: y + 0.5 * (x - y), z: z + 0.5 * (y - z)})
+    system.branch("halt", {a: 0.5 * a, x: 0.8 * x, y: 0.5 * x + 0.5 * y, z: 0.5 * y + 0.5 * z})
+    system.initial(*(c for v in (x, y, z, a) for c in (v >= -0.1, v <= 0.1)))
+    return system
+
+
+TURNS = (("x", "a"), [("40", "0"), ("0", "40")])
+AGAIN = [(("x", "y"), [("40", "0"), ("0", "40")]), (("y", "z"), [("40", "0"), ("0", "40")])]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_parts_may_have_variables_of_parts_before_again(alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """|a| <= 0.2, |x| <= 1, and x changes by 0.4 at most: in one step it does not come from one end to the other, so
+    that x - y, half as much as before and what x changes by, is 0.8 at most; of any x in each step it would be 1.5."""
+    if alone:
+        monkeypatch.setattr(module, "_FEW", 1 << 40)
+    assert check(follower(), "AG x <= 1.5", [TURNS, *AGAIN]).boxes
+    assert check(follower(), "AG (x - y <= 1.2 & y - x <= 1.2)", [TURNS, AGAIN[0]], inside=False).boxes
+    with pytest.raises(CheckError, match="a state after"):
+        check(follower(), "AG x - y <= 0.2", [TURNS, *AGAIN])
+    with pytest.raises(CheckError, match="no part has all variables"):
+        check(follower(), "AG x - z <= 3", [TURNS, *AGAIN])
+    with pytest.raises(CheckError, match="it reads x, of which"):
+        check(follower(), "AG y <= 3", [AGAIN[1], TURNS])
+    with pytest.raises(CheckError, match="it reads change of a"):  # nothing reads it but x, in the same part
+        check(follower(), "AG x <= 3", [TURNS, (("a", "y"), AGAIN[0][1])])
+    with pytest.raises(CheckError, match="y may leave its range"):
+        check(follower(y=(-9, 0.5)), "AG x <= 3", [TURNS, *AGAIN])
+
+
+def test_what_a_step_changes_is_shown_of_all_branches() -> None:
+    axes = Loop(follower()).part(("x", "a"), {})
+    assert axes.names == ("x", "a") and axes.changes == ("change of x",) and axes.fixed["change of x"] == 0
+    later = Loop(follower()).part(("x", "y"), {"x": (-2, 2), "change of x": (-1, 1)})  # type: ignore[dict-item]
+    assert later.names == ("x", "y") and later.changes == ("change of y",)
+    assert later.noise == {"w": (Fraction(-1, 10), Fraction(1, 10)), "change of x": (-1, 1)}
+    assert all("a" not in branch_reads(branch) for branch in later.system.branches)
+
+
+def branch_reads(branch: Branch) -> set[str]:
+    """The variables that a branch reads."""
+    return {node.name for node in walk([branch.guard, *(e for _, e in branch.updates)]) if isinstance(node, Variable)}

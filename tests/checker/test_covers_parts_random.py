@@ -17,7 +17,7 @@ from venmas import System
 from venmas.budget import Budget, BudgetError
 from venmas.checker.covers import check as checks
 from venmas.checker.covers.grid import Cut, Finer, Grid
-from venmas.checker.covers.parts import Hull, Loop, Part, Ranges
+from venmas.checker.covers.parts import Hull, Loop, Part, Ranges, change
 from venmas.checker.exact.initial import initial_box
 from venmas.checker.file import KINDS
 from venmas.checker.format.about import About
@@ -34,7 +34,7 @@ MARGINS = [Fraction(-1), Fraction(-1, 4), Fraction(-1, 50), Fraction(-1, 10**7),
 
 
 def passed(system: System, seed: int) -> list[list[dict[str, Fraction]]]:
-    """States of random runs by step, exactly."""
+    """States of random runs by step, exactly, with what the step to each has changed."""
     rng, made = np.random.default_rng(seed), list[list[dict[str, Fraction]]]()
     layer = []
     for region in system.regions * RUNS:
@@ -49,16 +49,22 @@ def passed(system: System, seed: int) -> list[list[dict[str, Fraction]]]:
             at = Exact({**state, "w": Fraction(int(rng.choice([-8, -8, 3, 8, 8])), 64)})
             if ways := [branch for branch in system.branches if at.truth(branch.guard)]:
                 updates = dict(ways[rng.integers(len(ways))].updates)
-                layer.append({n: at.value(updates[n]) if n in updates and n != "w" else state[n] for n in state})
+                after = {n: at.value(updates[n]) if n in updates and n != "w" else state[n] for n in system.variables}
+                layer.append(after | {change(n): after[n] - state[n] for n in after})
     return made
 
 
 def drawn_parts(system: System, states: Sequence[Sequence[Mapping[str, Fraction]]], rng: np.random.Generator) -> Parts:
-    """The variables in parts, mostly in the order in which they read each other, with a random grid of each."""
-    names, made = [n for n in system.variables if n in Loop(system).moved], list[tuple[Sequence[str], Grid]]()
+    """The variables in parts, mostly in the order in which they read each other, with a random grid of each; some have
+    what they read of others again."""
+    loop, made, before = Loop(system), list[tuple[Sequence[str], Grid]](), set[str]()
+    names = [n for n in system.variables if n in loop.moved]
     cuts = sorted({0, len(names), *(min(int(k), len(names)) for k in rng.integers(2, 6, size=2))})
     parts = [names[a:b] for a, b in pairwise(cuts)]
-    for part in parts if rng.integers(8) else rng.permutation(np.array(parts, dtype=object)).tolist():
+    for new in parts if rng.integers(8) else rng.permutation(np.array(parts, dtype=object)).tolist():
+        again = loop.read_by(new) & before if rng.integers(2) else frozenset[str]()
+        part = [*sorted(again), *new]
+        before |= {*new}
         n, along, stride = len(part), int(rng.integers(2, 7)), int(rng.integers(1, 4))
         wide = np.array([max(float(max(v) - min(v)), 0.05) for v in ([s[x] for t in states for s in t] for x in part)])
         skew = (np.eye(n) + (rng.normal(size=(n, n)) * 0.3 if rng.integers(2) else 0)) * 8 * along / wide
@@ -114,7 +120,7 @@ def attack(seed: int, margin: Fraction, forever: bool, alone: bool, begin: int, 
         shown = check(system, text, parts, forever, inside)
     for hull in hulls if shown else hulls[:-1]:
         for name, (low, high) in hull.ranges.items():
-            assert all(low <= s[name] <= high for step in states for s in step)
+            assert all(low <= s[name] <= high for step in states for s in step if name in s)
     assert not shown or (true if inside else margin >= 0)
     return shown
 

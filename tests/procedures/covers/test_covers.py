@@ -118,6 +118,7 @@ def test_cells_that_are_too_many_to_be_cut_end_a_cover(monkeypatch: pytest.Monke
         raise CrowdedError
 
     monkeypatch.setattr(Layers, "back", crowded)
+    monkeypatch.setattr("venmas.procedures.covers.rounds._FEW", 0.1)  # few sets: one of them is more than a few
     system = bent()
     for margin in range(40):
         answer(system, f"AG y <= {2 + Fraction(margin, 40)}", 0.5)
@@ -251,7 +252,7 @@ def test_deadlocks_end_runs() -> None:
 
 
 def test_the_finest_grid_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("venmas.procedures.covers.procedure._ALONG", (2, 3))
+    monkeypatch.setattr("venmas.procedures.covers.rounds._ALONG", (2, 3))
     found = answer(bent(), "AG^40 y <= 1.2", 30.0)
     assert isinstance(found, Unknown) and "finest grids" in found.message
 

@@ -42,7 +42,6 @@ from venmas.logic import TRUE, nnf, parse_property, variables_of
 from venmas.logic.linear import invert
 from venmas.logic.window import Window, window
 from venmas.model.evaluation.cuts import Fineness
-from venmas.model.system.system import System
 
 _LARGEST = 1 << 45
 """Coordinates beyond which sets are too wide for any grid."""
@@ -65,13 +64,9 @@ class Following:
     """
 
     def __init__(
-        self, base: System, asked: Window, grid: Grid, single: bool, inside: bool, hull: Hull | None = None
+        self, axes: Axes, asked: Window, grid: Grid, single: bool, inside: bool, hull: Hull | None = None
     ) -> None:
-        try:
-            self.axes = Axes(base)
-        except ValueError as error:
-            raise OpenError(str(error)) from None
-        self.system, self.grid, self.inside, self.hull = self.axes.system, grid, inside, hull
+        self.axes, self.system, self.grid, self.inside, self.hull = axes, axes.system, grid, inside, hull
         self.first, self.last, holds = asked
         self.target = Target(self.system, nnf(holds, negate=True), "float32" if single else "real")
         self._fine, self._single = Fineness(grid.order, grid.substeps, grid.slices, grid.symbols), single
@@ -247,7 +242,7 @@ class Following:
         """Raises `OpenError` where a state may break what is claimed."""
         if step >= self.first and not self.target.refuted(states):
             raise OpenError(f"a state after {step} steps may break it, as far as its enclosures tell")
-        for name in self.axes.names if (self.inside or self.hull is not None) and step else ():
+        for name in self.axes.looked_at if (self.inside or self.hull is not None) and step else ():
             low, high = states.forms[name].range
             decl, unit = self.system.variables[name], 1 << self.grid.bits
             if self.inside and not (decl.lower * unit <= low and high <= decl.upper * unit):
@@ -293,7 +288,11 @@ def proved(about: About, lines: Lines) -> Followed:
 def _whole(about: About, asked: Window, lines: Lines) -> int:
     """Follow all variables on one grid. Number of boxes."""
     claim = about.claim
-    follow = Following(about.system, asked, lines.next(Grid), claim.semantics == "float32", claim.inside)
+    try:
+        axes = Axes(about.system)
+    except ValueError as error:
+        raise OpenError(str(error)) from None
+    follow = Following(axes, asked, lines.next(Grid), claim.semantics == "float32", claim.inside)
     follow.run(lines.tick)
     return follow.boxes
 
@@ -306,22 +305,20 @@ def _in_parts(about: About, asked: Window, lines: Lines, part: Part | None) -> i
     reads = variables_of(holds) - loop.alone
     while part is not None:
         lines.tick()
-        if twice := sorted(covered & {*part.names}):
-            raise OpenError(f"{', '.join(twice)} are in a part before")
         try:
-            base = loop.part(part.names, known)
+            axes = loop.part(part.names, known)
         except ValueError as error:
             raise OpenError(str(error)) from None
         covered |= {*part.names}
         shows = not shown and reads <= {*part.names}
-        hull = Hull({name: ends for name, ends in starts(base).items() if name in part.names})
+        hull = Hull({name: ends for name, ends in starts(axes.system).items() if name in part.names})
         span, single = (first, last, holds if shows else TRUE), claim.semantics == "float32"
-        follow = Following(base, span, lines.next(Grid), single, claim.inside, hull)
+        follow = Following(axes, span, lines.next(Grid), single, claim.inside, hull)
         if not {*part.names}.issuperset(follow.axes.names):
             raise OpenError(f"{', '.join(follow.axes.names)} are covered, more than the part has")
         follow.run(lines.tick)
         shown, boxes = shown or shows, boxes + follow.boxes
-        known |= hull.ranges
+        known = hull.ranges | known
         part = lines.take(Part)
     if not shown:
         raise OpenError("no part has all variables that p reads")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, prod
@@ -90,12 +90,14 @@ class Grid(Rule):
 class Axes:
     """The variables of a system with the noise of one step, by what steps do to them.
 
-    noise: those that have another value in each step, with their ranges. names: those whose sets are covered. fixed:
-    the values of all others. Raises `ValueError` where one of those that are covered is an integer.
+    noise: those that have another value in each step, with their ranges. names: those whose sets are covered. changes:
+    those that steps set and nothing reads, of which ranges are shown all the same. fixed: the values of all others, and
+    of these at first. Raises `ValueError` where one of those that are covered is an integer.
     """
 
-    def __init__(self, base: System) -> None:
-        self.system = system = drawn(base, 1)
+    def __init__(self, base: System, changes: Collection[str] = ()) -> None:
+        self.system, self.changes = drawn(base, 1), tuple(changes)
+        system = self.system
         self.noise: Noise = {n: (base.variables[n].lower, base.variables[n].upper) for n in base.disturbances}
         boxes = [box for region in system.regions if (box := initial_box(system, region)) is not None]
         self.starts = [dict(zip(system.variables, box, strict=True)) for box in boxes]
@@ -104,8 +106,9 @@ class Axes:
             name: ends.pop()
             for name in system.variables
             if name not in moved and len(ends := {end for box in self.starts for end in box[name]}) == 1
-        }
+        } | dict.fromkeys(self.changes, Fraction(0))
         self.names = tuple(n for n in system.variables if n not in self.noise and n not in self.fixed)
+        self.looked_at = (*self.names, *self.changes)
         for name in self.names:
             if system.variables[name].integral:
                 raise ValueError(f"the integer {name} changes, or has several values")

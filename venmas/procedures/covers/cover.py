@@ -88,7 +88,7 @@ class Cover:
         """Variables that may leave their ranges."""
         self._hull: dict[str, tuple[float, float]] = {}
         self._stage = Stage([task.wrong])
-        decls = [task.system.variables[name] for name in task.axes.names]
+        decls = [task.system.variables[name] for name in task.axes.looked_at]
         self._ranges = {d.name: (float_beside(d.lower, 1), float_beside(d.upper, -1)) for d in decls}
         spread = np.ptp(frame.seen(runs), axis=1)  # (T, n)
         spread = np.maximum.accumulate(spread[::-1])[::-1]
@@ -147,9 +147,9 @@ class Cover:
 
     def reached(self) -> dict[str, tuple[Fraction, Fraction]]:
         """The ranges of variables in all sets that were followed."""
-        made = {}
-        for axis, name in enumerate(self.task.axes.names):
-            ends = [end for box in self._parts.ranges for end in box[axis]]
+        made, axes = {}, self.task.axes
+        for axis, name in enumerate(axes.looked_at):
+            ends = [end for box in self._parts.ranges for end in box[axis]] if name in axes.names else []
             ends += map(Fraction, self._hull.get(name, ()))
             made[name] = min(ends), max(ends)
         return made
@@ -226,7 +226,7 @@ class Cover:
         still = tube.ring.broken.copy()
         if step >= task.first:
             still |= ~self._never(tube)
-        for name in task.axes.names if step else ():
+        for name in task.axes.looked_at if step else ():
             (low, high), (least, most) = tube.state[name].ends, self._ranges[name]
             if not still.all():
                 before = self._hull.get(name, (np.inf, -np.inf))

@@ -20,7 +20,7 @@ from venmas.bounds.rounding import Ints
 from venmas.checker.covers.grid import MOST_CHANGES, Cut
 from venmas.checker.covers.paving import Marks, Paving, among, marked, parts, paved, together
 
-BATCH = 512
+BATCH = 1024
 """Sets that are followed together."""
 _BACK = 12
 """Layers that are kept."""

@@ -11,20 +11,21 @@ from venmas.logic.automata.automaton import strongly_connected
 from venmas.logic.window import window
 from venmas.question import Question
 
-_MOST = 6
-"""Coordinates, at most."""
+_MOST, _FEW = 6, 4
+"""Coordinates, at most; and of a part that has variables again."""
 
 
 class Plan:
     """The parts of a question. loop: the system with its noise.
 
-    parts: the variables of each; a single one without any is all of them. rest: variables that are in no part.
-    unsuited: why there is no part with all that p depends on.
+    parts: the variables of each; a single one without any is all of them. again: what each may have of those before,
+    where not too much. rest: variables that are in no part. unsuited: why there is no part with all that p depends on.
     """
 
     def __init__(self, question: Question) -> None:
         base = question.undrawn or question.system
         self.parts: list[tuple[str, ...]] = [()]
+        self.again: list[frozenset[str]] = [frozenset()]
         self.rest: frozenset[str] = frozenset()
         self.unsuited: str | None = None
         if base.initial_condition is not TRUE:  # where a part of them is asked about, that of all counts
@@ -42,7 +43,8 @@ class Plan:
         # what several values are of, all the time, is noise to a part, which is less than is known of it
         apart = first & loop.moved and not first & (loop.unmoved.keys() - loop.alone)
         self.unsuited = self._why(loop.moved)
-        if first >= loop.moved or (self.unsuited is None and (question.inside or not apart)):
+        whole = not apart or (question.inside and len(loop.moved) <= _FEW)
+        if first >= loop.moved or (self.unsuited is None and whole):
             return
         self.parts = [self._ordered(first & loop.moved)]
         self.unsuited = self._why(first & loop.moved)
@@ -59,8 +61,13 @@ class Plan:
             read = (self.loop.moved & frozenset().union(*(reads[name] for name in part))) - {*part}
             if self._why({*part}) is None and read <= known:
                 self.parts.append(part)
+                self.again.append(read if len(part) + len(read) <= _FEW else frozenset())
                 known |= {*part}
         self.rest = names - known
+
+    def part(self, number: int, again: bool) -> tuple[str, ...]:
+        """The variables of a part; again: with those of parts before."""
+        return self._ordered({*self.parts[number], *self.again[number]}) if again else self.parts[number]
 
     def _ordered(self, names: set[str] | frozenset[str]) -> tuple[str, ...]:
         return tuple(name for name in self.loop.system.variables if name in names)

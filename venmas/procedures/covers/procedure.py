@@ -19,12 +19,10 @@ in between (Girard, HSCC 2005).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from venmas.answer import Answer, Proved, Remaining, Unknown
-from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, limited
 from venmas.checker.covers.grid import Axes
 from venmas.errors import Reason
@@ -34,28 +32,13 @@ from venmas.model.evaluation.regions import bounding_box
 from venmas.model.system.disturbances import drawn
 from venmas.model.system.variables import Box
 from venmas.procedure import Run
-from venmas.procedures.covers.cover import CoarseError, Cover, Task
-from venmas.procedures.covers.frame import Frame, frames
+from venmas.procedures.covers.cover import Cover, Task
 from venmas.procedures.covers.plan import Plan
 from venmas.procedures.covers.proof import written
+from venmas.procedures.covers.rounds import Rounds, Way
 from venmas.procedures.covers.sampled import sampled
 from venmas.question import Question
 
-_ALONG = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90)
-"""Cells along what runs reach of a coordinate."""
-_MANY = 4
-"""Coordinates from which on the first grid decides too little for its time."""
-_STRIDES = (1, 2, 4)
-_WAYS = (5, 4, 3, 2, 1)
-"""Frames with numbers of steps at a time that are tried on the second grid, the third, .."""
-_LONGER, _WAITING = 2, 6
-"""Covers that go on in the next round, and those that may in a later one."""
-_FEW, _OPEN = 0.005, 0.1
-"""Shares of sets that are open, up to which cells that lead to them are cut: at once, and where none is farther."""
-_FAR = 60
-"""Steps that are expected where all are asked about."""
-_FIRST = 0.3
-"""Seconds for a cover on the first grid; on each finer one, twice as many."""
 _STEPS = 200
 """Steps of sampled runs, at most."""
 _SHORT = 5
@@ -66,6 +49,10 @@ _PATIENCE = 10.0
 """Seconds where there is no limit."""
 _OTHERS = 1.0
 """Seconds for the ranges of each part that p does not depend on, besides as many as all took so far."""
+_SOON = 4.0
+"""The latter at most where parts are covered for the first time."""
+_LEVELS = (0, 18, 40)
+"""Cells along each coordinate of parts that are covered for the first time, on any grid, the second time, .."""
 _WIDER = Fraction(1, 10**6)
 """Part of the size of a range by which it is widened for the next parts."""
 
@@ -110,27 +97,43 @@ class CoverSearch:
         return CoverSession(question)
 
 
+@dataclass
+class _Part:
+    """Variables, the rounds that cover them, and the cover that shows what is asked, once there is one."""
+
+    names: tuple[str, ...]
+    rounds: Rounds
+    cover: Cover | None = None
+
+
 class CoverSession:
-    """Covers of all that p depends on; then of the other variables, which might leave their ranges."""
+    """Covers of all that p depends on; then of the other variables, which might leave their ranges.
+
+    What parts read is noise to them. Where that is too much, all are covered again, on finer grids, so that more is
+    known of it, and with what they read of parts before (`venmas.checker.covers.parts`).
+    """
 
     def __init__(self, question: Question) -> None:
         self.question, self.figures, self._plan = question, Covered(), Plan(question)
-        self._rounds: list[Rounds] = []
-        self._covers: list[Cover] = []
-        """Of the parts so far; of the last one there may be no cover yet."""
-        self._spent = 0.0
+        self._done: list[_Part] = []
+        self._open: _Part | None = None
+        """The part that is begun."""
+        self._first: _Part | None = None
+        """The first part as it was covered first, where all are covered again."""
+        self._level, self._spent = 0, 0.0
         self._roots: tuple[Box, ...] = ()
 
     @property
     def proved(self) -> float:
         """Part of its time that is over, if the cover that is expected to end first ends as expected."""
-        return self._rounds[-1].proved if self._rounds else 0.0
+        return self._open.rounds.proved if self._open is not None else 0.0
 
     def remaining(self) -> Remaining | None:
         """All initial states, and the steps up to which a cover was followed; None before any is."""
-        if not self._rounds or self._rounds[0].reached is None:
+        first = self._first or next(iter(self._done), self._open)
+        if first is None or first.rounds.reached is None:
             return None
-        steps, leaving = self._rounds[0].reached
+        steps, leaving = first.rounds.reached
         return Remaining(self._roots, steps, leaving)
 
     def advance(self, budget: Budget) -> Answer:
@@ -140,218 +143,109 @@ class CoverSession:
         return budget.spend(_PATIENCE, self._covered) or Unknown(Reason.OPEN, "no grid decided it in a while")
 
     def _covered(self, budget: Budget) -> Answer:
-        question, parts = self.question, self._plan.parts
+        question = self.question
         while True:
-            why = ""
-            while not why and len(self._covers) < len(parts):
-                why = self._part(budget) if question.inside or not self._covers else self._other(budget)
-            if why and (question.inside or not self._covers):
+            while (why := self._all(budget)) and self._done and self._again():
+                pass
+            if why and (question.inside or not self._done):
                 return Unknown(Reason.OPEN, why)
             answer = self._proved()
             if answer.leaving or not question.certified:
                 return answer
-            lines = [cover.grid() for cover in self._covers]
-            made = written(answer, question, [*zip(parts, lines, strict=True)], budget.whole)
+            made = written(answer, question, [(one.names, cover.grid()) for one, cover in self._covers()], budget.whole)
             if not isinstance(made, int):
                 return made
-            del self._covers[made:], self._rounds[made + 1 :]  # it goes on with the part that was refused
+            self._open = replace(self._done[made], cover=None)  # it goes on with the part that was refused
+            del self._done[made:]
+
+    def _covers(self) -> list[tuple[_Part, Cover]]:
+        return [(one, one.cover) for one in self._done if one.cover is not None]
 
     def _proved(self) -> Proved:
         """The answer that follows from the covers."""
         question, plan = self.question, self._plan
-        left = {*plan.rest, *(name for part in plan.parts[len(self._covers) :] for name in part)}
-        leaving = frozenset().union(left, *(cover.leaving for cover in self._covers))
+        left = {*plan.rest, *(name for part in plan.parts[len(self._done) :] for name in part)}
+        leaving = frozenset().union(left, *(cover.leaving for _, cover in self._covers()))
         inside = question.inside or (question.certified and not leaving)
         deadlock = drawn(plan.loop.system, 1).may_deadlock
         return Proved("bounds", leaving, deadlock, inside=inside)
 
-    def _other(self, budget: Budget) -> str:
-        """The same of variables that p does not depend on, not for long: p is proved."""
-        why = budget.spend(_OTHERS + self._spent, self._part)
-        return "it takes longer" if why is None else why
+    def _all(self, budget: Budget) -> str:
+        """Cover all parts; why one of them is not, if so: those that p does not depend on are not tried for long."""
+        last = self.question.inside and self._level + 1 == len(_LEVELS)
+        while (number := len(self._done)) < len(self._plan.parts):
+            if last if number else self._first is None:
+                why: str | None = self._part(budget)
+            else:
+                seconds = (1 + self._level) * self._spent if self._level else min(_SOON, self._spent)
+                why = budget.spend(_OTHERS + seconds, self._part)
+            if why != "":
+                if number or self._first is None:
+                    return why or "it takes longer"
+                self._done, self._open = [self._first], None
+        return ""
+
+    def _again(self) -> bool:
+        """Begin again with more cells along each coordinate; False where that is no use."""
+        if self._level + 1 == len(_LEVELS) or self._plan.rest:
+            return False
+        self._level += 1
+        self._first, self._open = self._first or self._done[0], None
+        del self._done[self._done[0].rounds.way.along >= _LEVELS[self._level] :]
+        return True
 
     def _part(self, budget: Budget) -> str:
         """Cover the next part; why it is not covered, if so."""
-        if len(self._rounds) == len(self._covers):
+        if self._open is None:
             with limited(budget.whole):  # not gone on with later
                 if why := self._begin():
                     return why
-        rounds, begun = self._rounds[-1], budget.spent
+        one, begun = self._open, budget.spent
+        assert one is not None
         try:
-            cover = rounds.covered(budget)
+            one.cover = one.rounds.covered(budget)
         finally:
             self._spent += budget.spent - begun
-            if rounds.last is not None:
-                self.figures = Covered(rounds.along, rounds.last.boxes, rounds.last.step)
-        if cover is None:
+            if one.rounds.last is not None:
+                self.figures = Covered(one.rounds.way.along, one.rounds.last.boxes, one.rounds.last.step)
+        if one.cover is None:
             return "the finest grids do not decide it"
-        self._covers.append(cover)
+        self._done.append(one)
+        self._open = None
         return ""
 
     def _begin(self) -> str:
         """Look at sampled runs of the next part; why there is nothing to do."""
-        question, loop, names = self.question, self._plan.loop, self._plan.parts[len(self._covers)]
+        question, loop, number = self.question, self._plan.loop, len(self._done)
+        names = self._plan.part(number, self._level > 0)
         span = window(question.asked)
         assert span is not None
         first, last, holds = span
-        if not self._rounds:
+        if not self._roots:
             boxes = (bounding_box(question.system, region) for region in question.system.regions)
             self._roots = tuple(box for box in boxes if box is not None)
         try:
-            axes = Axes(loop.part(names, self._known()) if names else loop.system)
+            axes = loop.part(names, self._known()) if names else Axes(loop.system)
         except (ValueError, OverflowError) as error:
             return str(error)
         runs = sampled(axes.system, axes.names, axes.noise, _STEPS if last is None else min(last, _STEPS))
         if runs is None:
             return "no runs were found that tell how wide sets are"
-        wrong = FALSE if self._covers else nnf(holds, negate=True)
-        inside = question.inside or bool(self._covers)
-        self._rounds.append(Rounds(Task(axes, first, last, wrong, question.semantics == "float32", inside), runs))
+        wrong = FALSE if number else nnf(holds, negate=True)
+        task = Task(axes, first, last, wrong, question.semantics == "float32", question.inside or number > 0)
+        way = self._first.rounds.way if self._first is not None and not number else Way(0, 1, 0)
+        only = way._replace(along=_LEVELS[self._level]) if self._level else None
+        self._open = _Part(names, Rounds(task, runs, only))
         return ""
 
     def _known(self) -> dict[str, tuple[Fraction, Fraction]]:
         """Ranges of variables that covers before have shown; checks may meet somewhat wider ones."""
         known = dict(self._plan.loop.unmoved)
-        for cover in self._covers:
+        for _, cover in self._covers():
             for name, (low, high) in cover.reached().items():
                 more = (high - low + abs(high) + abs(low)) * _WIDER
-                known[name] = low - more, high + more
+                known.setdefault(name, (low - more, high + more))
         return known
-
-
-@dataclass
-class _Try:
-    """A cover on a grid. reached: the step after which it was too coarse, or is, and less the share of sets that were
-    open, all where they were too many.
-
-    open: share of the sets that are open where it was too coarse; refined: are cells cut there?
-    """
-
-    way: tuple[Frame, int]
-    along: int
-    cover: Cover
-    reached: tuple[int, float] = (0, 0.0)
-    coarse: bool = False
-    open: float = 0.0
-    refined: bool = False
-    spent: float = 0.0
-
-    @property
-    def expected(self) -> float:
-        """Seconds that it takes in all, about."""
-        last = self.cover.task.last
-        return self.spent * max(1.0, (_FAR if last is None else last) / max(1, self.reached[0]))
-
-
-class Rounds:
-    """The rounds. runs: sampled ones (T, B, n). last: the cover that was followed last."""
-
-    def __init__(self, task: Task, runs: Floats) -> None:
-        self._task, self._runs = task, runs
-        self.along = 0
-        self.last: Cover | None = None
-        self.reached: tuple[int, frozenset[str]] | None = None
-        """Steps up to which the cover that went farthest shows it, and what may leave its range there."""
-        self._along = _ALONG[1:] if len(task.axes.names) >= _MANY else _ALONG
-        self._ways = [(frame, stride) for frame in frames(task.axes.names, runs) for stride in _STRIDES]
-        self._round = 0
-        self._seconds = _FIRST
-        """Of a cover in this round."""
-        self._tries = self._on(self._along[0])
-        self._waiting: list[_Try] = []
-        self._number, self._leads = 0, False
-        """Those of the round, those that wait for another one, the number of the one at hand, and whether the first is
-        expected to end."""
-        self._left = self._slot
-
-    @property
-    def proved(self) -> float:
-        """Part of its time that is over, if the cover that is expected to end first ends as expected."""
-        left = [one.expected - one.spent for one in self._tries if one.spent and not one.coarse]
-        spent = sum(one.spent for one in self._tries)
-        return spent / (spent + min(left)) if left else 0.0
-
-    def covered(self, budget: Budget) -> Cover | None:
-        """The cover that shows it; None where not even the finest grids do. It goes on where a budget ended."""
-        while self._tries:
-            if self._number == len(self._tries):
-                self._next()
-                continue
-            one = self._tries[self._number]
-            done = self._tried(one, budget)
-            self.along, self.last = one.along, one.cover
-            self._number += 1
-            self._left = self._slot
-            if done:
-                return one.cover
-        return None
-
-    def _tried(self, one: _Try, budget: Budget) -> bool:
-        """Does a cover show it in its part of the time?"""
-        begun, cover = budget.spent, one.cover
-        try:
-            done = budget.spend(self._left, lambda part: _followed(one, part))
-        except CoarseError as error:
-            one.reached = max(one.reached, (error.step, -error.share or -1.0))
-            one.coarse, one.open = True, error.share
-            return False
-        finally:  # also where the turn ends sooner
-            self._left -= budget.spent - begun
-            one.spent += budget.spent - begun
-            if cover.shown > (0 if self.reached is None else self.reached[0]):
-                self.reached = cover.shown, frozenset(cover.leaving)
-        one.reached, one.coarse = max(one.reached, (cover.step, 0.0)), done is not None
-        return bool(done)
-
-    def _next(self) -> None:
-        """The next round: what takes longer, and the ways that led farthest on a finer grid."""
-        last = [one for one in self._tries if one.along == self._along[min(self._round, len(self._along) - 1)]]
-        best = sorted(last, key=lambda one: one.reached, reverse=True)
-        self._ways = _kept([one.way for one in best], _WAYS[min(self._round, len(_WAYS) - 1)])
-        known = [*self._tries, *self._waiting]
-        # a finer grid leads farther, and more often to the end
-        going = sorted((one for one in known if not one.coarse), key=lambda one: (-one.along, one.expected))
-        coarse = [one for one in known if one.coarse and 0 < one.open <= _OPEN and not one.refined]
-        coarse.sort(key=lambda one: one.reached, reverse=True)
-        longer = [*going[:_LONGER], *coarse[:1]]
-        for one in coarse[:1]:
-            one.refined = True
-        self._waiting = [*going[_LONGER:], *coarse[1:]][:_WAITING]
-        self._round, self._number, self._seconds = self._round + 1, 0, 2 * self._seconds
-        self._leads = bool(longer) and not longer[0].coarse
-        self._tries = longer + (self._on(self._along[self._round]) if self._round < len(self._along) else [])
-        self._left = self._slot
-
-    @property
-    def _slot(self) -> float:
-        """Seconds of the cover at hand: half of the round for the one that is expected to end first."""
-        return self._seconds * (max(1, len(self._tries) - 1) if self._leads and not self._number else 1)
-
-    def _on(self, along: int) -> list[_Try]:
-        return [_Try(way, along, Cover(self._task, *way, along, self._runs)) for way in self._ways]
-
-
-def _kept(ways: Sequence[tuple[Frame, int]], count: int) -> list[tuple[Frame, int]]:
-    """The first ways, among them one step at a time in the first frame: it loses most on a coarse grid, least on a fine
-    one."""
-    kept = list(ways[:count])
-    single = next((way for way in ways if way[0] is ways[0][0] and way[1] == 1), None)
-    return kept if single is None or single in kept or count < 2 else [*kept[:-1], single]
-
-
-def _followed(one: _Try, budget: Budget) -> bool:
-    cover = one.cover
-    if one.coarse and not cover.back(one.open):
-        raise CoarseError(one.reached[0], one.open)
-    one.coarse = False
-    while True:
-        try:
-            while not cover.advance(budget):
-                pass
-            return True
-        except CoarseError as error:
-            if error.share > (_OPEN if one.refined else _FEW) or not cover.back(error.share):
-                raise
 
 
 COVERS = CoverSearch()

@@ -123,7 +123,7 @@ class Course:
         """Raises `OpenSetError` where a state may break what is claimed."""
         if step >= self.first and not _refuted(self.wrong, sets).all():
             raise OpenSetError
-        for name in self.axes.names if (self.inside or self.hull is not None) and step and len(sets) else ():
+        for name in self.axes.looked_at if (self.inside or self.hull is not None) and step and len(sets) else ():
             low, high = _over(sets.forms[name])
             decl, bits = self.axes.system.variables[name], sets.ring.bits
             least = -((-decl.lower.numerator << bits) // decl.lower.denominator)

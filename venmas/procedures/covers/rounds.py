@@ -1,0 +1,182 @@
+"""Rounds of tries: covers of one part of a loop on finer and finer grids, in the frames that led farthest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from venmas.bounds.rounding import Floats
+from venmas.budget import Budget
+from venmas.procedures.covers.cover import CoarseError, Cover, Task
+from venmas.procedures.covers.frame import Frame, frames
+
+_ALONG = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90)
+"""Cells along what runs reach of a coordinate."""
+_MANY = 4
+"""Coordinates from which on the first grid decides too little for its time, and finer ones take long."""
+_STRIDES = (1, 2, 4)
+_WAYS = (5, 4, 3, 2)
+"""Frames with numbers of steps at a time that are tried on the second grid, the third, .."""
+_LONGER, _WAITING = 2, 6
+"""Covers that go on in the next round, and those that may in a later one."""
+_FEW, _OPEN = 0.005, 0.1
+"""Shares of sets that are open, up to which cells that lead to them are cut: at once, and where none is farther, if
+there are many coordinates or no finer grid."""
+_FAR = 60
+"""Steps that are expected where all are asked about."""
+_FIRST = 0.3
+"""Seconds for a cover on the first grid; on each finer one, twice as many."""
+
+
+class Way(NamedTuple):
+    """A grid: the number of the frame, steps at a time, and cells along each coordinate."""
+
+    frame: int
+    stride: int
+    along: int
+
+
+@dataclass
+class _Try:
+    """A cover on a grid. reached: the step after which it was too coarse, or is, and less the share of sets that were
+    open, all where they were too many.
+
+    open: share of the sets that are open where it was too coarse; refined: are cells cut there?
+    """
+
+    way: tuple[Frame, int]
+    along: int
+    cover: Cover
+    reached: tuple[int, float] = (0, 0.0)
+    coarse: bool = False
+    open: float = 0.0
+    refined: bool = False
+    spent: float = 0.0
+
+    @property
+    def expected(self) -> float:
+        """Seconds that it takes in all, about."""
+        last = self.cover.task.last
+        return self.spent * max(1.0, (_FAR if last is None else last) / max(1, self.reached[0]))
+
+
+class Rounds:
+    """The rounds. runs: sampled ones (T, B, n). last, way: the cover that was followed last, and its grid. only: the
+    grid, if there is one alone."""
+
+    def __init__(self, task: Task, runs: Floats, only: Way | None = None) -> None:
+        self._task, self._runs = task, runs
+        self.last: Cover | None = None
+        self.way = Way(0, 1, 0)
+        self.reached: tuple[int, frozenset[str]] | None = None
+        """Steps up to which the cover that went farthest shows it, and what may leave its range there."""
+        self._frames = frames(task.axes.names, runs)
+        self._ways = [(frame, stride) for frame in self._frames for stride in _STRIDES]
+        self._along: Sequence[int] = _ALONG[1:] if len(task.axes.names) >= _MANY else _ALONG
+        if only is not None:
+            self._ways, self._along = [(self._frames[only.frame], only.stride)], (only.along,)
+        self._round = 0
+        self._seconds = _FIRST
+        """Of a cover in this round."""
+        self._tries = self._on(self._along[0])
+        self._waiting: list[_Try] = []
+        self._led: dict[tuple[Frame, int], int] = {}
+        """Steps that a way led to, on any grid."""
+        self._number, self._leads = 0, False
+        """Those of the round, those that wait for another one, the number of the one at hand, and whether the first is
+        expected to end."""
+        self._left = self._slot
+
+    @property
+    def proved(self) -> float:
+        """Part of its time that is over, if the cover that is expected to end first ends as expected."""
+        left = [one.expected - one.spent for one in self._tries if one.spent and not one.coarse]
+        spent = sum(one.spent for one in self._tries)
+        return spent / (spent + min(left)) if left else 0.0
+
+    def covered(self, budget: Budget) -> Cover | None:
+        """The cover that shows it; None where not even the finest grids do. It goes on where a budget ended."""
+        while self._tries:
+            if self._number == len(self._tries):
+                self._next()
+                continue
+            one = self._tries[self._number]
+            done = self._tried(one, budget)
+            self.last = one.cover
+            self.way = Way(self._frames.index(one.way[0]), one.way[1], one.along)
+            self._number += 1
+            self._left = self._slot
+            if done:
+                return one.cover
+        return None
+
+    def _tried(self, one: _Try, budget: Budget) -> bool:
+        """Does a cover show it in its part of the time?"""
+        begun, cover = budget.spent, one.cover
+        try:
+            done = budget.spend(self._left, lambda part: _followed(one, part))
+        except CoarseError as error:
+            one.reached = max(one.reached, (error.step, -error.share or -1.0))
+            one.coarse, one.open = True, error.share
+            return False
+        finally:  # also where the turn ends sooner
+            self._left -= budget.spent - begun
+            one.spent += budget.spent - begun
+            if cover.shown > (0 if self.reached is None else self.reached[0]):
+                self.reached = cover.shown, frozenset(cover.leaving)
+        one.reached, one.coarse = max(one.reached, (cover.step, 0.0)), done is not None
+        return bool(done)
+
+    def _next(self) -> None:
+        """The next round: what takes longer, and the ways that led farthest on a finer grid."""
+        last = [one for one in self._tries if one.along == self._along[min(self._round, len(self._along) - 1)]]
+        best = sorted(last, key=lambda one: one.reached, reverse=True)
+        self._ways = self._kept([one.way for one in best], _WAYS[min(self._round, len(_WAYS) - 1)])
+        known = [*self._tries, *self._waiting]
+        # a finer grid leads farther, and more often to the end; so does a way that led farther on another one
+        for one in known:
+            self._led[one.way] = max(self._led.get(one.way, 0), one.reached[0])
+        going = sorted((one for one in known if not one.coarse), key=lambda one: (-one.along, -self._led[one.way]))
+        coarse = [one for one in known if one.coarse and 0 < one.open <= _OPEN and not one.refined]
+        coarse.sort(key=lambda one: one.reached, reverse=True)
+        if len(self._task.axes.names) < _MANY and self._round + 1 < len(self._along):
+            coarse = []  # a finer grid takes less time than many cuts
+        longer = [*going[:_LONGER], *coarse[:1]]
+        for one in coarse[:1]:
+            one.refined = True
+        self._waiting = [*going[_LONGER:], *coarse[1:]][:_WAITING]
+        self._round, self._number, self._seconds = self._round + 1, 0, 2 * self._seconds
+        self._leads = bool(longer) and not longer[0].coarse
+        self._tries = longer + (self._on(self._along[self._round]) if self._round < len(self._along) else [])
+        self._left = self._slot
+
+    @property
+    def _slot(self) -> float:
+        """Seconds of the cover at hand: half of the round for the one that is expected to end first."""
+        return self._seconds * (max(1, len(self._tries) - 1) if self._leads and not self._number else 1)
+
+    def _kept(self, ways: Sequence[tuple[Frame, int]], count: int) -> list[tuple[Frame, int]]:
+        """The first ways, among them one step at a time along variables: it loses most on a coarse grid, least on a
+        fine one."""
+        single = next((way for way in ways if way[0] is self._frames[0] and way[1] == 1), None)
+        kept = list(ways[:count])
+        return kept if single is None or single in kept else [*kept[: max(1, count - 1)], single]
+
+    def _on(self, along: int) -> list[_Try]:
+        return [_Try(way, along, Cover(self._task, *way, along, self._runs)) for way in self._ways]
+
+
+def _followed(one: _Try, budget: Budget) -> bool:
+    cover = one.cover
+    if one.coarse and not cover.back(one.open):
+        raise CoarseError(one.reached[0], one.open)
+    one.coarse = False
+    while True:
+        try:
+            while not cover.advance(budget):
+                pass
+            return True
+        except CoarseError as error:
+            if error.share > (_OPEN if one.refined else _FEW) or not cover.back(error.share):
+                raise
