@@ -125,8 +125,15 @@ def test_registers_behind_asynchronous_resets_have_their_names(counter: Path, tm
     assert ask("--scenario", counter, "--formula", "rst_n", "--initial", "n == 0", "-q").exit_code == 10
 
 
-def test_what_a_formula_reads_has_a_column(counter: Path) -> None:
-    found = ask("--scenario", counter, "--formula", "F G rst_n -> F G !top & twice[1]", "--set", "LIMIT=3")
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "G (rst_n -> !top & twice[1])",
+        pytest.param("F G rst_n -> F G !top & twice[1]", marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_formula_reads_has_a_column(counter: Path, formula: str) -> None:
+    found = ask("--scenario", counter, "--formula", formula, "--set", "LIMIT=3")
     assert found.exit_code == 10, found.output
     heads = next(line for line in found.stdout.splitlines() if line.startswith("step")).split()
     assert {"n", "rst_n", "top", "twice", "twice[1]"} <= set(heads)

@@ -17,20 +17,18 @@ from fractions import Fraction
 import numpy as np
 
 from venmas.bounds.rounding import Floats, Index
-from venmas.logic import Atom, Formula, nnf, subformulas
+from venmas.logic import Atom, nnf, subformulas
 from venmas.logic.window import Window
 from venmas.model.evaluation.simulate import random_branches, step_batch
-from venmas.model.system.disturbances import at_once
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
-from venmas.procedures.flowpipes.falsify import lacking, point_of
+from venmas.procedures.flowpipes.falsify import lacking
+from venmas.procedures.flowpipes.places import Places, drawn
 from venmas.procedures.hybrid.through_time import noise_of
 
 _RUNS, _FAR = 4000, 800
 _ENDS = 0.75
 """Part of the noise that is at an end of its range."""
-_PARTS = 1024
-"""Values are multiples of this part of their range, which is exact in floats."""
 _MOST, _BEST = 4, 4
 """Comparisons, and initial states, at most."""
 
@@ -54,11 +52,11 @@ def beams(
         for step in range(last + 1):
             tick()
             if step >= first:
-                missing = beam.missed(wrong)
+                missing = lacking(wrong, beam.state)
                 row = int(missing.argmin())
                 if missing[row] <= 0:
                     best.append((float(missing[row]), *beam.run(row)))
-            if step == last or not beam.advance(beam.missed(atom)):
+            if step == last or not beam.advance(lacking(atom, beam.state)):
                 break
     return [(point, path) for _, point, path in sorted(best, key=lambda one: one[0])[:_BEST]]
 
@@ -67,28 +65,14 @@ class _Beam:
     """Runs that are followed together; in each step some of the states before are left out, and others doubled."""
 
     def __init__(self, system: System, boxes: Sequence[Box], rng: np.random.Generator) -> None:
-        self._drawn, self._system, self._rng = system, at_once(system), rng
-        self._boxes, self._later, self._from = boxes, noise_of(system), np.arange(_RUNS)
-        self._names = [n for n in self._system.variables if any(box[n][0] < box[n][1] for box in boxes)]
-        low, high = (np.array([[float(box[n][end]) for n in self._names] for box in boxes]) for end in (0, 1))
+        self._drawn, self._places, self._rng = system, Places(system, boxes), rng
+        self._system, self._from = self._places.system, np.arange(_RUNS)
         self._root = rng.integers(len(boxes), size=_RUNS)
-        self._part = self._parts(len(self._names), 0.5)
-        values = low[self._root] + self._part * (high - low)[self._root]
-        self._state = {n: np.full(_RUNS, float(boxes[0][n][0])) for n in self._system.variables}
-        for i, name in enumerate(self._names):
-            self._state[name] = np.rint(values[:, i]) if self._system.variables[name].integral else values[:, i]
+        self._part = drawn(rng, (_RUNS, len(self._places.names)), 0.5)
+        self.state = self._places.initial(self._root, self._part)
         # `_from`: the number of the initial state of each run, of which `_root` says in which box it is
         self._before: list[tuple[Index, Index, Floats]] = []
-        """Of each step: of each state the one before, the branch, and the parts of ranges of the noise after it."""
-
-    def _parts(self, width: int, ends: float) -> Floats:
-        """Places in ranges, (runs, width), so many of them at an end."""
-        parts = self._rng.integers(_PARTS + 1, size=(_RUNS, width)) / _PARTS
-        return np.where(self._rng.random((_RUNS, width)) < ends, np.rint(parts), parts)
-
-    def missed(self, formula: Formula) -> Floats:
-        """By how much the states miss a formula about one state: (runs,)."""
-        return lacking(formula, self._state)
+        """Of each step: of each state the one before, the branch, and the places of the noise after it."""
 
     def advance(self, missing: Floats) -> bool:
         """A step of the states that miss least, and of others; False where none has a successor."""
@@ -101,32 +85,29 @@ class _Beam:
                 return False
             kept, branch = (each[alive][np.arange(_RUNS) % alive.sum()] for each in (kept, branch))
             state, _ = step_batch(self._system, self._kept(kept), branch)
-        parts, self._from = self._parts(len(self._later), _ENDS), self._from[kept]
-        for i, (name, values) in enumerate(self._later.items()):
-            at = values[min(number, len(values) - 1)]
-            low, high = np.array([[float(end) for end in box[at]] for box in self._boxes])[self._root[self._from]].T
-            state[name] = low + parts[:, i] * (high - low)
-        self._state = state
+        noise = self._places.noise
+        parts, self._from = drawn(rng, (_RUNS, len(noise)), _ENDS), self._from[kept]
+        for i, (name, values) in enumerate(noise.items()):
+            state[name] = self._places.at(values[min(number, len(values) - 1)], self._root[self._from], parts[:, i])
+        self.state = dict(state)
         self._before.append((kept, branch, parts))
         return True
 
     def _kept(self, rows: Index) -> Mapping[str, Floats]:
-        return {name: values[rows] for name, values in self._state.items()}
+        return {name: values[rows] for name, values in self.state.items()}
 
     def run(self, row: int) -> tuple[dict[str, Fraction], list[str]]:
         """The initial state, and the branches, of the run to a state."""
-        names, parts, path = list(self._names), list[float](), list[str]()
-        noise: list[tuple[str, float]] = []
+        noise, path = list[tuple[str, float]](), list[str]()
         for step in range(len(self._before), 0, -1):
-            kept, branch, drawn = self._before[step - 1]
+            kept, branch, places = self._before[step - 1]
             noise += [
-                (values[step - 1], float(drawn[row, i]))
-                for i, values in enumerate(self._later.values())
+                (values[step - 1], float(places[row, i]))
+                for i, values in enumerate(self._places.noise.values())
                 if step <= len(values)
             ]
             path.append(self._drawn.branches[int(branch[row])].name)
             row = int(kept[row])
-        names += [name for name, _ in noise]
-        parts = [*self._part[row].tolist(), *(part for _, part in noise)]
-        box = self._boxes[self._root[row]]
-        return point_of(self._drawn, box, names, np.array(parts)), path[::-1]
+        names = [*self._places.names, *(name for name, _ in noise)]
+        parts = np.array([*self._part[row].tolist(), *(part for _, part in noise)])
+        return self._places.point(int(self._root[row]), names, parts), path[::-1]

@@ -11,7 +11,7 @@ a search step by step leaves these out. Evolution strategies (Rechenberg, 1973; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -20,18 +20,15 @@ from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.logic import nnf
 from venmas.logic.window import Window
 from venmas.model.evaluation.simulate import Batch, step_batch
-from venmas.model.system.disturbances import at_once
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
-from venmas.procedures.flowpipes.falsify import lacking, point_of
-from venmas.procedures.hybrid.through_time import noise_of
+from venmas.procedures.flowpipes.falsify import lacking
+from venmas.procedures.flowpipes.places import Places, drawn
 
 _RUNS, _KEPT, _PARENTS, _CHILDREN = 4000, 40, 12, 200
 """Runs at first; those that go on, those that have children, and of each how many of either kind."""
 _ENDS, _HELD = 0.75, 20
 """Part of the values that are at an end of their range; steps for which noise is held, at most."""
-_PARTS = 1024
-"""Values are multiples of this part of their range, which is exact in floats."""
 _ROUNDS, _PATIENCE = 60, 6
 """Rounds, and those without a better run, at most."""
 _FOUND = 4
@@ -77,18 +74,17 @@ class _Runs:
     def __init__(self, system: System, asked: Window, boxes: Sequence[Box], tick: Callable[[], None]) -> None:
         self._first, last, holds = asked
         assert last is not None
-        self._drawn, self._system, self._boxes, self._tick = system, at_once(system), boxes, tick
-        self._steps, self._wrong, later = last, nnf(holds, negate=True), noise_of(system)
-        self._names = [n for n in self._system.variables if any(box[n][0] < box[n][1] for box in boxes)]
-        self._noise = [values[: self._steps] for values in later.values()]
-        self._later = [*later]
+        self._drawn, self._places, self._tick = system, Places(system, boxes), tick
+        self._system, self._names = self._places.system, self._places.names
+        self._steps, self._wrong = last, nnf(holds, negate=True)
+        self._noise = {name: values[:last] for name, values in self._places.noise.items()}
         self._several = len(system.branches) > 1
-        self._inputs = [*map(len, self._noise), *([self._steps] if self._several else [])]
+        self._inputs = [*map(len, self._noise.values()), *([self._steps] if self._several else [])]
         self.width = len(self._names) + sum(self._inputs)
 
     def first(self, rng: np.random.Generator) -> Floats:
         """Samples (runs, width)."""
-        part = _drawn(rng, (_RUNS, self.width))
+        part = drawn(rng, (_RUNS, self.width), _ENDS)
         begin = len(self._names)
         for length in self._inputs:
             held = rng.integers(1, _HELD + 1, size=(_RUNS, 1))
@@ -106,7 +102,7 @@ class _Runs:
         made[rows[single], rng.integers(self.width, size=int(single.sum()))] = rng.integers(2, size=int(single.sum()))
         anew = np.flatnonzero(how >= 3 / 4)
         mask = rng.random((len(anew), self.width)) < rng.integers(2, 6, size=(len(anew), 1)) / self.width
-        made[anew] = np.where(mask, _drawn(rng, mask.shape), made[anew])
+        made[anew] = np.where(mask, drawn(rng, mask.shape, _ENDS), made[anew])
         begins = np.cumsum([len(self._names), *self._inputs])
         for row in np.flatnonzero(~single & (how < 3 / 4)) if self._inputs else ():
             which = int(rng.integers(len(self._inputs)))
@@ -130,8 +126,8 @@ class _Runs:
 
     def run(self, root: int, part: Floats) -> tuple[dict[str, Fraction], list[str]]:
         """The initial state of a run, and its branches."""
-        names = [*self._names, *(name for values in self._noise for name in values)]
-        point = point_of(self._drawn, self._boxes[root], names, part[: len(names)])
+        names = [*self._names, *(name for values in self._noise.values() for name in values)]
+        point = self._places.point(root, names, part[: len(names)])
         path = list[str]()
         if self._several:
             state, noise, branches = self._begun(np.array([root]), part[None])
@@ -140,31 +136,23 @@ class _Runs:
                 state, _ = self._after(state, noise, branches, step)
         return point, path
 
-    def _begun(self, root: Index, part: Floats) -> tuple[dict[str, Floats], list[Floats], Floats]:
+    def _begun(self, root: Index, part: Floats) -> tuple[dict[str, Floats], dict[str, Floats], Floats]:
         """Initial states of runs, the noise after each step, and the choices of branches."""
-        at, noise, count = len(self._names), list[Floats](), len(part)
-        state = {name: np.full(count, float(self._boxes[0][name][0])) for name in self._system.variables}
-        for i, name in enumerate(self._names):
-            values = self._place(name, root, part[:, i])
-            state[name] = np.rint(values) if self._system.variables[name].integral else values
-        for later in self._noise:
-            noise.append(np.stack([self._place(n, root, part[:, at + i]) for i, n in enumerate(later)], 1))
+        at, noise, places = len(self._names), dict[str, Floats](), self._places
+        for name, later in self._noise.items():
+            noise[name] = np.stack([places.at(n, root, part[:, at + i]) for i, n in enumerate(later)], 1)
             at += len(later)
-        return state, noise, part[:, at:]
-
-    def _place(self, name: str, root: Index, part: Floats) -> Floats:
-        low, high = np.array([[float(end) for end in box[name]] for box in self._boxes]).T
-        return np.asarray(low[root] + part * (high - low)[root])
+        return places.initial(root, part), noise, part[:, at:]
 
     def _after(
-        self, state: dict[str, Floats], noise: Sequence[Floats], branches: Floats, step: int
+        self, state: dict[str, Floats], noise: Mapping[str, Floats], branches: Floats, step: int
     ) -> tuple[dict[str, Floats], Bools]:
         """The states after a step, and which runs have one."""
         branch, alive = self._branch(state, branches, step)
         with np.errstate(all="ignore"):
             state, _ = step_batch(self._system, state, branch)
         state = dict(state)
-        for name, values in zip(self._later, noise, strict=True):
+        for name, values in noise.items():
             state[name] = values[:, min(step, values.shape[1] - 1)]
         return state, alive
 
@@ -175,9 +163,3 @@ class _Runs:
         count = enabled.sum(1)
         pick = np.minimum((branches[:, step] * count).astype(int), count - 1) if self._several else np.zeros_like(count)
         return (np.cumsum(enabled, 1) > pick[:, None]).argmax(1), count > 0
-
-
-def _drawn(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """Parts of ranges, many of them at an end."""
-    part = rng.integers(_PARTS + 1, size=shape) / _PARTS
-    return np.where(rng.random(shape) < _ENDS, np.rint(part), part)

@@ -69,11 +69,11 @@ class Violations:
         begun = budget.spent
         if self._begun < 0:
             self._begun = begun
+        whole = [part.tree.whole for part, _ in failed]
         if self._next <= _RUNS * (begun - self._begun):
-            points += self._sought([part.box for part, _ in failed], seed, self._next > 0, budget)
+            points += self._sought([part.box for part, _ in failed], whole, seed, self._next > 0, budget)
             self._next += _DEEPER * (budget.spent - begun)
         elif self.plan.steps <= _HUNTED and self._hunted <= _RUNS * (begun - self._begun):
-            whole = [part.tree.whole for part, _ in failed]
             points += [(point, []) for point in self._hunt(self.system, self.plan, whole, budget, seed)]
             self._hunted += budget.spent - begun
         return self.replayed(points, budget)
@@ -82,17 +82,20 @@ class Violations:
         """A witness from boxes that cannot be followed, in part of the time."""
 
         def found(part: Budget) -> Violated | None:
-            return self.replayed(self._sought(boxes, 1, False, part) or self._sought(boxes, 2, True, part), part)
+            points = self._sought(boxes, boxes, 1, False, part) or self._sought(boxes, boxes, 2, True, part)
+            return self.replayed(points, part)
 
         return budget.spend(_PATIENCE if budget.left is None else _RUNS * budget.left, found)
 
-    def _sought(self, boxes: Sequence[Box], seed: int, deep: bool, budget: Budget) -> list[Candidate]:
-        """Initial states from which floats meet the target; deep: by search."""
+    def _sought(
+        self, boxes: Sequence[Box], whole: Sequence[Box], seed: int, deep: bool, budget: Budget
+    ) -> list[Candidate]:
+        """Initial states from which floats meet the target; deep: by search, in `whole` where whole runs evolve."""
         points = candidates(self.system, self.plan, boxes, budget, seed, deep)
         if deep and not points and self._asked is not None:
             span, seconds = self._asked, _PATIENCE if budget.left is None else _RUNS * budget.left
             points = self._beams(self.system, span, boxes, budget, seed)
-            points = points or budget.spend(seconds, lambda p: self._evolved(self.system, span, boxes, p, seed)) or []
+            points = points or budget.spend(seconds, lambda p: self._evolved(self.system, span, whole, p, seed)) or []
         return points
 
     def replayed(
