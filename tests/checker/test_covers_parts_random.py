@@ -137,3 +137,51 @@ def test_no_parts_show_what_runs_refute(
 def test_many_are_accepted() -> None:
     """Else nothing is said."""
     assert sum(attack(seed, Fraction(1), seed % 2 > 0, seed % 4 > 2, 1, seed % 3 > 1) for seed in range(12)) >= 4
+
+
+Step = tuple[dict[str, Fraction], str, dict[str, Fraction]]
+
+
+def steps(system: System, seed: int) -> list[Step]:
+    """Steps of random runs, exactly: the state with the noise, the branch, and the state after."""
+    rng, made = np.random.default_rng(seed), list[Step]()
+    for state in passed(system, seed)[0] * 4:
+        for _ in range(STEPS):
+            before = {n: state[n] for n in system.variables} | {"w": Fraction(int(rng.choice([-8, 3, 8])), 64)}
+            at = Exact(before)
+            ways = [branch for branch in system.branches if at.truth(branch.guard)]
+            if not ways:
+                break
+            branch = ways[rng.integers(len(ways))]
+            updates = {n: e for n, e in branch.updates if n != "w"}
+            state = {n: at.value(updates[n]) if n in updates else before[n] for n in before}
+            made.append((before, branch.name, state))
+    return made
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**24), st.integers(1, 3))
+def test_steps_of_a_loop_are_steps_of_its_parts(seed: int, first: int) -> None:
+    """With the values and changes of others for noise, a part does what the loop does, and tells what it changes."""
+    system = chain(seed)
+    loop, made = Loop(system), steps(system, seed)
+    names = [n for n in system.variables if n in loop.moved]
+    new = names[first:]
+    if not new or not made:
+        return
+    known = dict(loop.unmoved)
+    for n in names[:first]:
+        values, changes = [s[n] for a, _, b in made for s in (a, b)], [b[n] - a[n] for a, _, b in made]
+        known |= {n: (min(values), max(values)), change(n): (min(changes), max(changes))}
+    own = [*sorted(loop.read_by(new) & {*names[:first]}), *new]
+    axes = loop.part(own, known)
+    assert {*axes.names} <= {*own, *loop.unmoved} and {*axes.changes} <= {*map(change, new)}
+    branches = {branch.name: branch for branch in axes.system.branches}
+    for before, name, after in made:
+        values = before | {change(n): after[n] - before[n] for n in names}
+        assert all(low <= values[n] <= high for n, (low, high) in axes.noise.items())
+        at = Exact({n: values[n] for n in axes.system.variables if n not in axes.changes})
+        assert at.truth(branches[name].guard)
+        met = {n: at.value(e) for n, e in branches[name].updates}
+        assert all(met.get(n, before[n]) == after[n] for n in own)
+        assert all(met[n] == values[n] for n in axes.changes)
