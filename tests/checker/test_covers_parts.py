@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -245,3 +246,10 @@ def test_what_a_step_changes_is_shown_of_all_branches() -> None:
 def branch_reads(branch: Branch) -> set[str]:
     """The variables that a branch reads."""
     return {node.name for node in walk([branch.guard, *(e for _, e in branch.updates)]) if isinstance(node, Variable)}
+
+
+def test_a_variable_of_the_name_of_a_change_is_refused() -> None:
+    system = follower()
+    system.variables["change of x"] = replace(system.variables["z"], name="change of x")
+    with pytest.raises(ValueError, match="change of x is a variable"):
+        Loop(system).part(("x", "a"), {})

@@ -74,8 +74,8 @@ def test_the_way_that_led_farthest_goes_on_first(monkeypatch: pytest.MonkeyPatch
 
 
 def follower(room: float = 9) -> System:
-    """|x| <= 1, and z sums what x changes by, 0.2 at most, with a sign that turns: |z| <= 2. Of any x in each step z would
-    be up to 20."""
+    """|x| <= 1, and z sums what x changes by, 0.2 at most, with a sign that turns: |z| <= 2. Of any x in each step it
+    would be up to 20."""
     system = System("follower")
     x, y, z = system.real("x", -2, 2), system.real("y", -9, 9), system.real("z", -room, room)
     w = system.disturbance("w", "-0.1", "0.1")

@@ -105,6 +105,8 @@ class Loop:
         system, own = self.system, frozenset(names)
         if not own or len(own) < len(names) or not own <= self.moved:
             raise ValueError("expected a part of some variables that change, each once")
+        if strange := sorted({*map(change, own)} & system.variables.keys()):
+            raise ValueError(f"{strange[0]} is a variable")
         again, nodes = own & known.keys(), dict(system.nodes_by_name)
         noise = self.read_by(own - again) - own - self.alone - {*system.disturbances} | {*map(change, again)}
         if missing := sorted(n for n in noise if n not in known or (n in nodes and system.variables[n].integral)):
