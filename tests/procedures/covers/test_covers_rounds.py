@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from venmas.checker.covers.parts import Part
 from venmas.logic import TRUE, parse_property
 from venmas.model import maximum
 from venmas.procedure import Run
+from venmas.procedures.covers.cover import Cover, Task
 from venmas.procedures.covers.procedure import COVERS
 from venmas.procedures.covers.rounds import Rounds, Way
 from venmas.question import Question
@@ -29,11 +31,15 @@ def turning() -> System:
     return system
 
 
+def tries(asked: Task, only: Way | None = None) -> Rounds:
+    return Rounds(asked.axes.names, runs(asked, 0, 30), partial(Cover, asked), only)
+
+
 def test_a_grid_alone_is_tried_once() -> None:
     asked = task(turning(), 0, 30)
-    rounds = Rounds(asked, runs(asked, 0, 30), Way(0, 2, 8))
+    rounds = tries(asked, Way(0, 2, 8))
     assert rounds.covered(Budget(20)) is rounds.last and rounds.way == Way(0, 2, 8)
-    assert Rounds(replace(asked, wrong=TRUE), runs(asked, 0, 30), Way(0, 2, 8)).covered(Budget(20)) is None
+    assert tries(replace(asked, wrong=TRUE), Way(0, 2, 8)).covered(Budget(20)) is None
 
 
 def test_one_step_at_a_time_along_variables_is_tried_on_all_grids(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +55,7 @@ def test_one_step_at_a_time_along_variables_is_tried_on_all_grids(monkeypatch: p
 
     monkeypatch.setattr(Rounds, "_tried", open_at_once)
     asked = task(turning(), 0, 30)
-    assert Rounds(asked, runs(asked, 0, 30)).covered(Budget(20)) is None
+    assert tries(asked).covered(Budget(20)) is None
     grids = sorted({along for _, _, along in tried})
     assert len(grids) == 10 and all((True, 1, along) in tried for along in grids)
     assert sum(along == grids[-1] for _, _, along in tried) == 2
@@ -69,7 +75,7 @@ def test_the_way_that_led_farthest_goes_on_first(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Rounds, "_tried", later)
     asked = task(turning(), 0, 30)
-    assert Rounds(asked, runs(asked, 0, 30)).covered(Budget(20)) is not None
+    assert tries(asked).covered(Budget(20)) is not None
     assert order[:9] == [1, 2, 4] * 3 and order[9:11] == [4, 4]
 
 

@@ -21,7 +21,7 @@ from venmas.logic.stages import Stage
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.system import System
 from venmas.procedures.covers.frame import Frame
-from venmas.procedures.covers.layers import BATCH, Images, Layers
+from venmas.procedures.covers.layers import BATCH, CoarseError, Images, Layers
 
 _FINE = Fineness(order=4, substeps=1, slices=1, symbols=20)
 _ROWS = 1_000_000
@@ -30,14 +30,6 @@ BITS = 60
 """Values of certificates are in units of 2^-60."""
 _LEAST = 12
 """Halvings of the units of a grid, at most, while what runs reach becomes smaller."""
-
-
-class CoarseError(Exception):
-    """A cover is too coarse. step: where; share: of the sets there that are open, 0 where these are too many."""
-
-    def __init__(self, step: int, share: float = 0.0) -> None:
-        super().__init__(f"a cover is too coarse after {step} steps")
-        self.step, self.share = step, share
 
 
 @dataclass(frozen=True)

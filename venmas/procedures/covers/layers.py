@@ -38,6 +38,14 @@ _CELLS = 50_000
 Halved = tuple[int, ...]
 
 
+class CoarseError(Exception):
+    """A cover is too coarse. step: where; share: of the sets there that are open, 0 where these are too many."""
+
+    def __init__(self, step: int, share: float = 0.0) -> None:
+        super().__init__(f"a cover is too coarse after {step} steps")
+        self.step, self.share = step, share
+
+
 class Images(NamedTuple):
     """Boxes around what comes of sets. of: (R,), the set; low, high: (R, n)."""
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from venmas.answer import Answer, Proved, Remaining, Unknown
 from venmas.budget import Budget, limited
@@ -235,7 +236,7 @@ class CoverSession:
         task = Task(axes, first, last, wrong, question.semantics == "float32", question.inside or number > 0)
         way = self._first.rounds.way if self._first is not None and not number else Way(0, 1, 0)
         only = way._replace(along=_LEVELS[self._level]) if self._level else None
-        self._open = _Part(names, Rounds(task, runs, only))
+        self._open = _Part(names, Rounds(axes.names, runs, partial(Cover, task), only))
         return ""
 
     def _known(self) -> dict[str, tuple[Fraction, Fraction]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget
-from venmas.procedures.covers.cover import CoarseError, Cover, Task
 from venmas.procedures.covers.frame import Frame, frames
+from venmas.procedures.covers.layers import CoarseError
+
+if TYPE_CHECKING:
+    from venmas.procedures.covers.cover import Cover
 
 _ALONG = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90)
 """Cells along what runs reach of a coordinate."""
@@ -62,18 +65,25 @@ class _Try:
 
 
 class Rounds:
-    """The rounds. runs: sampled ones (T, B, n). last, way: the cover that was followed last, and its grid. only: the
-    grid, if there is one alone."""
+    """The rounds of some variables. runs: sampled ones (T, B, n). cover: makes the one of a frame, of steps at a time,
+    and of cells along each coordinate. last, way: the one that was followed last, and its grid. only: the grid, if
+    there is one alone."""
 
-    def __init__(self, task: Task, runs: Floats, only: Way | None = None) -> None:
-        self._task, self._runs = task, runs
+    def __init__(
+        self,
+        names: Sequence[str],
+        runs: Floats,
+        cover: Callable[[Frame, int, int, Floats], Cover],
+        only: Way | None = None,
+    ) -> None:
+        self._runs, self._cover, self._many = runs, cover, len(names) >= _MANY
         self.last: Cover | None = None
         self.way = Way(0, 1, 0)
         self.reached: tuple[int, frozenset[str]] | None = None
         """Steps up to which the cover that went farthest shows it, and what may leave its range there."""
-        self._frames = frames(task.axes.names, runs)
+        self._frames = frames(names, runs)
         self._ways = [(frame, stride) for frame in self._frames for stride in _STRIDES]
-        self._along: Sequence[int] = _ALONG[1:] if len(task.axes.names) >= _MANY else _ALONG
+        self._along: Sequence[int] = _ALONG[1:] if self._many else _ALONG
         if only is not None:
             self._ways, self._along = [(self._frames[only.frame], only.stride)], (only.along,)
         self._round = 0
@@ -140,7 +150,7 @@ class Rounds:
         going = sorted((one for one in known if not one.coarse), key=lambda one: (-one.along, -self._led[one.way]))
         coarse = [one for one in known if one.coarse and 0 < one.open <= _OPEN and not one.refined]
         coarse.sort(key=lambda one: one.reached, reverse=True)
-        if len(self._task.axes.names) < _MANY and self._round + 1 < len(self._along):
+        if not self._many and self._round + 1 < len(self._along):
             coarse = []  # a finer grid takes less time than many cuts
         longer = [*going[:_LONGER], *coarse[:1]]
         for one in coarse[:1]:
@@ -153,7 +163,7 @@ class Rounds:
 
     @property
     def _slot(self) -> float:
-        """Seconds of the cover at hand: half of the round for the one that is expected to end first."""
+        """Seconds of the cover at hand: half of the round for the one that goes on and leads farthest."""
         return self._seconds * (max(1, len(self._tries) - 1) if self._leads and not self._number else 1)
 
     def _kept(self, ways: Sequence[tuple[Frame, int]], count: int) -> list[tuple[Frame, int]]:
@@ -164,7 +174,7 @@ class Rounds:
         return kept if single is None or single in kept else [*kept[: max(1, count - 1)], single]
 
     def _on(self, along: int) -> list[_Try]:
-        return [_Try(way, along, Cover(self._task, *way, along, self._runs)) for way in self._ways]
+        return [_Try(way, along, self._cover(*way, along, self._runs)) for way in self._ways]
 
 
 def _followed(one: _Try, budget: Budget) -> bool:

@@ -22,7 +22,7 @@ from venmas.logic.window import Window
 from venmas.model.evaluation.simulate import random_branches, step_batch
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
-from venmas.procedures.flowpipes.falsify import lacking
+from venmas.procedures.flowpipes.falsify import lacking, point_of
 from venmas.procedures.flowpipes.places import Places, drawn
 from venmas.procedures.hybrid.through_time import noise_of
 
@@ -65,7 +65,7 @@ class _Beam:
     """Runs that are followed together; in each step some of the states before are left out, and others doubled."""
 
     def __init__(self, system: System, boxes: Sequence[Box], rng: np.random.Generator) -> None:
-        self._drawn, self._places, self._rng = system, Places(system, boxes), rng
+        self._drawn, self._boxes, self._places, self._rng = system, boxes, Places(system, boxes), rng
         self._system, self._from = self._places.system, np.arange(_RUNS)
         self._root = rng.integers(len(boxes), size=_RUNS)
         self._part = drawn(rng, (_RUNS, len(self._places.names)), 0.5)
@@ -110,4 +110,4 @@ class _Beam:
             row = int(kept[row])
         names = [*self._places.names, *(name for name, _ in noise)]
         parts = np.array([*self._part[row].tolist(), *(part for _, part in noise)])
-        return self._places.point(int(self._root[row]), names, parts), path[::-1]
+        return point_of(self._drawn, self._boxes[self._root[row]], names, parts), path[::-1]

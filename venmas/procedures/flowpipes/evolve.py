@@ -22,7 +22,7 @@ from venmas.logic.window import Window
 from venmas.model.evaluation.simulate import Batch, step_batch
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
-from venmas.procedures.flowpipes.falsify import lacking
+from venmas.procedures.flowpipes.falsify import lacking, point_of
 from venmas.procedures.flowpipes.places import Places, drawn
 
 _RUNS, _KEPT, _PARENTS, _CHILDREN = 4000, 40, 12, 200
@@ -74,7 +74,7 @@ class _Runs:
     def __init__(self, system: System, asked: Window, boxes: Sequence[Box], tick: Callable[[], None]) -> None:
         self._first, last, holds = asked
         assert last is not None
-        self._drawn, self._places, self._tick = system, Places(system, boxes), tick
+        self._drawn, self._boxes, self._places, self._tick = system, boxes, Places(system, boxes), tick
         self._system, self._names = self._places.system, self._places.names
         self._steps, self._wrong = last, nnf(holds, negate=True)
         self._noise = {name: values[:last] for name, values in self._places.noise.items()}
@@ -127,7 +127,7 @@ class _Runs:
     def run(self, root: int, part: Floats) -> tuple[dict[str, Fraction], list[str]]:
         """The initial state of a run, and its branches."""
         names = [*self._names, *(name for values in self._noise.values() for name in values)]
-        point = self._places.point(root, names, part[: len(names)])
+        point = point_of(self._drawn, self._boxes[root], names, part[: len(names)])
         path = list[str]()
         if self._several:
             state, noise, branches = self._begun(np.array([root]), part[None])

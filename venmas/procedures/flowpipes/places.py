@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from venmas.bounds.rounding import Floats, Index
 from venmas.model.system.disturbances import at_once
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
-from venmas.procedures.flowpipes.falsify import point_of
 from venmas.procedures.hybrid.through_time import noise_of
 
 PARTS = 1024
@@ -31,7 +29,7 @@ class Places:
     """
 
     def __init__(self, system: System, boxes: Sequence[Box]) -> None:
-        self._drawn, self._boxes, self.system = system, boxes, at_once(system)
+        self.system = at_once(system)
         self.names = [n for n in self.system.variables if any(box[n][0] < box[n][1] for box in boxes)]
         self.noise: Mapping[str, Sequence[str]] = noise_of(system)
         read = {*self.system.variables, *(name for values in self.noise.values() for name in values)}
@@ -49,7 +47,3 @@ class Places:
             values = self.at(name, root, part[:, i])
             state[name] = np.rint(values) if self.system.variables[name].integral else values
         return state
-
-    def point(self, root: int, names: Sequence[str], part: Floats) -> dict[str, Fraction]:
-        """The exact values of a run, of which some variables are at these places."""
-        return point_of(self._drawn, self._boxes[root], names, part)
