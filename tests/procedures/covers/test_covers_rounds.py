@@ -10,7 +10,7 @@ import pytest
 
 from tests.procedures.covers.systems import runs, task
 from venmas import System
-from venmas.answer import Proved
+from venmas.answer import Proved, Unknown
 from venmas.budget import Budget
 from venmas.checker.covers.parts import Part
 from venmas.logic import TRUE, parse_property
@@ -104,3 +104,19 @@ def test_parts_that_leave_their_ranges_are_left_open() -> None:
     question = Question(system, parse_property("AG x <= 1.2", system.vocabulary))  # type: ignore[arg-type]
     answer = COVERS.start(question, Run()).advance(Budget(60))
     assert isinstance(answer, Proved) and answer.leaving == {"y", "z"}
+
+
+def test_a_first_part_that_a_check_refuses_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are covered for the second time by then; the search goes on with the first part, and ends with it."""
+    calls = list[int]()
+
+    def refusing(*args: object) -> int:
+        calls.append(1)
+        return 0
+
+    monkeypatch.setattr("venmas.procedures.covers.procedure.written", refusing)
+    system = follower()
+    question = Question(system, parse_property("AG x <= 1.2", system.vocabulary), certified=True)  # type: ignore[arg-type]
+    session = COVERS.start(question, Run())
+    assert isinstance(session.advance(Budget(60)), Unknown)
+    assert len(calls) <= 2

@@ -9,7 +9,7 @@
                 where p is asked from here on: together with what was reached before; nothing is new: proved
 
 Only what p depends on is covered first. Of the other variables it is shown then that they keep to their ranges: in
-parts, for which whatever they read is noise (`plan`).
+parts, for which whatever they read is noise (`plan`); on finer grids and with what they read, where that is too much.
 
 Noise is an input of each step. A zonotope around all that noise and a network may do in many steps is too wide; cells
 keep sets of any shape, and a box in each of them, rather than the whole cell, keeps their edges. Grids become finer
@@ -49,7 +49,8 @@ _LONG = 10
 _PATIENCE = 10.0
 """Seconds where there is no limit."""
 _OTHERS = 1.0
-"""Seconds for the ranges of each part that p does not depend on, besides as many as all took so far."""
+"""Seconds for the ranges of each part that p does not depend on, besides as many as all took so far, or two or three
+times as many where they are covered for the second or third time."""
 _SOON = 4.0
 """The latter at most where parts are covered for the first time."""
 _LEVELS = (0, 18, 40)
@@ -157,6 +158,7 @@ class CoverSession:
             if not isinstance(made, int):
                 return made
             self._open = replace(self._done[made], cover=None)  # it goes on with the part that was refused
+            self._first = self._first if made else None  # nor is that taken again
             del self._done[made:]
 
     def _covers(self) -> list[tuple[_Part, Cover]]:
