@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -151,12 +152,12 @@ def test_sets_are_looked_at_before_the_window_only_where_ranges_are_claimed() ->
     st.integers(1, 6),
     st.sampled_from([-0.02, -1e-9, 0.0, 0.1, 0.5]),
     st.booleans(),
-    st.integers(0, 2),
+    st.integers(-3, 2),
 )
 def test_no_grid_shows_what_runs_refute(
     seed: int, smooth: bool, begin: int, stride: int, along: int, margin: float, forever: bool, halved: int
 ) -> None:
-    """Random systems, random coordinates, limits at and just below what runs reach."""
+    """Random systems, random coordinates and directions, limits at and just below what runs reach."""
     system, rng = loop(seed, smooth), np.random.default_rng(seed)
     asked = task(system, 0, 12)
     states = runs(asked, seed, 12)
@@ -169,7 +170,10 @@ def test_no_grid_shows_what_runs_refute(
     skew = rng.normal(size=(n, n)) * 0.4 + np.eye(n)
     scale = 8 * along / spread
     rows = tuple(tuple(str(Fraction(float(c)).limit_denominator(1000)) for c in row * scale) for row in skew)
-    line = Grid(rows, (Finer(3, (halved,) * n),), (), stride, 400, **FINE)
+    line = Grid(rows, (Finer(3, (max(halved, 0),) * n),), (), stride, 400, **FINE)
+    if halved < 0:
+        turned = rng.integers(-4, 5, size=(-halved, n)).tolist()
+        line = replace(line, finer=(), directions=tuple(map(tuple, turned)))
     text = f"AG x0 <= {limit}" if forever else f"AX^{begin} AG[0,{12 - begin}] x0 <= {limit}"
     if not begin and not forever:
         text = f"AG[0,12] x0 <= {limit}"

@@ -59,8 +59,8 @@ def drawn_parts(system: System, states: Sequence[Sequence[Mapping[str, Fraction]
     what they read of others again."""
     loop, made, before = Loop(system), list[tuple[Sequence[str], Grid]](), set[str]()
     names = [n for n in system.variables if n in loop.moved]
-    cuts = sorted({0, len(names), *(min(int(k), len(names)) for k in rng.integers(2, 6, size=2))})
-    parts = [names[a:b] for a, b in pairwise(cuts)]
+    ends = sorted({0, len(names), *(min(int(k), len(names)) for k in rng.integers(2, 6, size=2))})
+    parts = [names[a:b] for a, b in pairwise(ends)]
     for new in parts if rng.integers(8) else rng.permutation(np.array(parts, dtype=object)).tolist():
         again = loop.read_by(new) & before if rng.integers(2) else frozenset[str]()
         part = [*sorted(again), *new]
@@ -71,8 +71,10 @@ def drawn_parts(system: System, states: Sequence[Sequence[Mapping[str, Fraction]
         rows = tuple(tuple(str(Fraction(float(c)).limit_denominator(1000)) for c in row) for row in skew)
         finer = (Finer(int(rng.integers(1, 5)), (1,) * n),) if rng.integers(2) else ()
         cells = tuple((0, *(int(k) for k in rng.integers(-2, 3, size=n))) for _ in range(3))
+        cuts = (Cut(2, cells),) if rng.integers(2) else ()
+        turned = tuple(map(tuple, rng.integers(-3, 4, size=(rng.integers(4), n)).tolist())) if not finer + cuts else ()
         fine = FINE | {"symbols": int(rng.choice([3, 20]))}
-        made.append((part, Grid(rows, finer, (Cut(2, cells),) if rng.integers(2) else (), stride, 600, **fine)))
+        made.append((part, Grid(rows, finer, cuts, stride, 600, **fine, directions=turned)))
     return made
 
 

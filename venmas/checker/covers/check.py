@@ -30,6 +30,7 @@ from venmas.checker.covers.batch.course import Begin, Course, OpenSetError, boxe
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
 from venmas.checker.covers.parts import Hull, Loop, Part, starts
 from venmas.checker.covers.paving import SIDE, CrowdedError, Ints, Marks, Paving, marked, paved
+from venmas.checker.covers.polyhedron import Polyhedron
 from venmas.checker.flowpipes.curves import BeyondError, UnsupportedError
 from venmas.checker.flowpipes.forms import Form, Forms, enclosing
 from venmas.checker.flowpipes.state import States
@@ -76,7 +77,7 @@ class Following:
         if not n or columns is None or any(len(halved) != n for _, halved in grid.finer):
             raise OpenError(f"expected {n} independent coordinates of {', '.join(self.axes.names) or 'no variables'}")
         try:
-            self._cuts = grid.cells()
+            self._cuts, self._directions = grid.cells(), grid.factors()
         except ValueError as error:
             raise OpenError(str(error)) from None
         self._course: Course | None = Course(
@@ -106,6 +107,7 @@ class Following:
         begun, end = self.step, self.step + steps
         marks, ends = self._marks_at(end), list[Boxes]()
         rows = finer(self._rows, self._halved(end, marks))
+        rows += tuple(_turned(direction, rows) for direction in self.grid.directions)
         for first in range(0, len(self._layer), _BATCH):
             numbers = range(first, min(first + _BATCH, len(self._layer)))
             self.boxes += len(numbers)
@@ -116,7 +118,10 @@ class Following:
         low, high = (np.concatenate([pair[side] for pair in ends]) if ends else np.arange(0) for side in (0, 1))
         if end == self.last or not len(low):
             return True
-        made = paved(low, high, marks, tick)
+        if self.grid.directions:
+            made = Polyhedron(self._directions, low.min(0), high.max(0)).paving(tick)
+        else:
+            made = paved(low, high, marks, tick)
         if self._known is None or begun + 1 < self.first or self.grid.units(begun) != self.grid.units(end):
             self._known = self._layer = made
         else:
@@ -249,6 +254,13 @@ class Following:
                 raise OpenError(f"{name} may leave its range after {step} steps")
             if self.hull is not None:
                 self.hull.add(name, low, high, self.grid.bits)
+
+
+def _turned(direction: Sequence[int], rows: Rows) -> tuple[Fraction, ...]:
+    """A direction of coordinates as one of variables."""
+    return tuple(
+        sum((c * x for c, x in zip(direction, column, strict=True)), Fraction(0)) for column in zip(*rows, strict=True)
+    )
 
 
 def _combined(ring: Forms, factors: Sequence[Fraction], forms: Sequence[Form]) -> Form:

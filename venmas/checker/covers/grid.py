@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 
 from venmas.checker.covers.paving import SIDE, Ints, Marks, Paving, together
+from venmas.checker.covers.polyhedron import MOST_AXES, MOST_DIRECTIONS, STEEPEST
 from venmas.checker.exact.initial import initial_box
 from venmas.checker.format.fields import Count, Limit, Number
 from venmas.checker.format.rule import Rule, rule
@@ -49,7 +50,8 @@ class Grid(Rule):
 
     rows: of each coordinate the factors of the variables that are covered. stride: steps between two covers. finer: in
     which steps units are halved, in all. cuts: cells that are cut into smaller ones. boxes: how many are followed, at
-    most. The rest is as in a `tube`.
+    most. directions: where there are any, integer factors of the coordinates: of all that comes of the sets of a layer,
+    bounds in these directions are kept, and cells of the polyhedron are the next sets. The rest is as in a `tube`.
     """
 
     rows: tuple[tuple[Number, ...], ...]
@@ -62,6 +64,18 @@ class Grid(Rule):
     substeps: Annotated[int, Limit(1, 256)]
     slices: Annotated[int, Limit(1, 1024)]
     symbols: Annotated[int, Limit(1, 4096)]
+    directions: tuple[tuple[Annotated[int, Limit(-STEEPEST, STEEPEST)], ...], ...] = ()
+
+    def factors(self) -> Ints:
+        """The directions, (m, n). Raises `ValueError` where they are none, or units change as well."""
+        n = len(self.rows)
+        if self.directions and n > MOST_AXES:
+            raise ValueError(f"expected at most {MOST_AXES} coordinates where there are directions")
+        if len(self.directions) > MOST_DIRECTIONS or any(len(row) != n for row in self.directions):
+            raise ValueError(f"expected at most {MOST_DIRECTIONS} directions of {n} numbers")
+        if self.directions and (self.cuts or any(any(halved) for _, halved in self.finer)):
+            raise ValueError("expected either directions or finer cells")
+        return np.array(self.directions, dtype=np.int64).reshape(-1, n)
 
     def halved(self, step: int) -> tuple[int, ...]:
         """Halvings of the units of coordinates by a step."""
@@ -144,6 +158,10 @@ class Starts(NamedTuple):
             wide = np.array([0, *(low < high for low, high in ends)])
             made.append(Paving(np.insert(cells, 0, 0, 1), cells * SIDE, (cells + wide) * SIDE))
         return together(made).cut(Marks(), marks)
+
+    def numbers(self, low: Ints, depth: int) -> Ints:
+        """The sets that parts with these lower ends are of, (R,)."""
+        return low[:, 0] >> depth + SIDE.bit_length() - 1
 
     def at(self, number: int, axis: int, place: int, depth: int) -> Fraction:
         """The value of a variable where it has a number in a set."""

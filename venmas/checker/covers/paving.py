@@ -25,7 +25,7 @@ Tick: TypeAlias = Callable[[], object]
 """Ends work that takes seconds by an error, between its operations."""
 
 
-def _unhurried() -> None:
+def unhurried() -> None:
     """No end of the work."""
 
 
@@ -121,13 +121,13 @@ class Parts:
     high: Ints
 
 
-def paved(low: Ints, high: Ints, marks: Marks = Marks(), tick: Tick = _unhurried) -> Paving:
+def paved(low: Ints, high: Ints, marks: Marks = Marks(), tick: Tick = unhurried) -> Paving:
     """The paving around boxes ``low <= y <= high``, (R, n), in the smallest units. Raises `CrowdedError`."""
     made = parts(low, high, marks, tick)
     return _merged(*(list(a.T) for a in (made.cell, made.low, made.high)), tick=tick)
 
 
-def parts(low: Ints, high: Ints, marks: Marks, tick: Tick = _unhurried) -> Parts:
+def parts(low: Ints, high: Ints, marks: Marks, tick: Tick = unhurried) -> Parts:
     """The parts of boxes in the cells that they meet, rounded outward to units of levels. Raises `CrowdedError`."""
     box, made, total = np.arange(len(low)), list[Parts](), 0
     for level in range(marks.depth + 1):
@@ -191,7 +191,7 @@ def together(pavings: Sequence[Paving]) -> Paving:
     return made
 
 
-def _merged(cells: Sequence[Ints], lows: Sequence[Ints], highs: Sequence[Ints], *, tick: Tick = _unhurried) -> Paving:
+def _merged(cells: Sequence[Ints], lows: Sequence[Ints], highs: Sequence[Ints], *, tick: Tick = unhurried) -> Paving:
     """The hull of what is in each cell, from boxes by coordinate: n times (R,)."""
     tick()
     keys = _keys(cells)
