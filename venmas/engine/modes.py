@@ -5,10 +5,10 @@ is the main one, which makes a step at each of its turns; the others have parts 
 main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> (branch-and-bound, cells, covers | flowpipes) -> (flowpipes | branch-and-bound)
-               -> (polytopes, exact, bound-propagation, cell-mapping, cells, covers, flowpipes | reachability)
-               -> (covers | flowpipes) -> (mono | exact)
-    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> covers -> k-induction -> covers -> cell-mapping
-               -> forever -> cell-mapping -> forever
+               -> (polytopes, exact, bound-propagation, cell-mapping, cells, covers, polyhedra, flowpipes
+               | reachability) -> (covers, polyhedra | flowpipes) -> (mono | exact)
+    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> covers -> k-induction -> polyhedra -> covers
+               -> cell-mapping -> forever -> cell-mapping -> forever
     linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
                -> forever-ltl
 """
@@ -103,11 +103,13 @@ ADAPTIVE = Mode(
             Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again=True),  # no certificate
             Turn("cells", then=2.0, share=0.5, after=1.0, left=1 / 3),
             Turn("covers", first=0.5, then=1.0, share=0.25, after=1.0, left=1 / 2),
+            Turn("polyhedra", share=0.25, after=2.0, left=1 / 2),
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),
         (  # where reachability was soon over
             Turn("covers", share=0.4, begun=True),
+            Turn("polyhedra", share=0.4, begun=True),
             Turn("flowpipes", left=1 / 2, pause=1.0, begun=True),
         ),
         # no solver is trusted: it may show a violation, and its "infeasible" is a note
@@ -137,6 +139,7 @@ _MODES = (
             (Turn("fixpoints", left=1 / 2),),  # goes on where it was
             (Turn("covers", left=1 / 20, certified=True),),  # it goes on beside others, if there is another core
             (Turn("k-induction", left=1 / 2),),
+            (Turn("polyhedra", left=2 / 5),),
             (Turn("covers", left=1 / 3),),
             (Turn("cell-mapping", left=1 / 3, again=True),),  # certificates are from those after it, if there are any
             (Turn("forever", left=1 / 2),),

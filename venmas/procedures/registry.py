@@ -24,6 +24,7 @@ PROCEDURES = {
     "forever": "venmas.procedures.forever.procedure:FOREVER",
     "cells": "venmas.procedures.forever.bounded:CELLS",
     "covers": "venmas.procedures.covers.procedure:COVERS",
+    "polyhedra": "venmas.procedures.covers.procedure:POLYHEDRA",
     "cell-mapping": "venmas.procedures.reachability.cell_mapping:CELL_MAPPING",
     "forever-ltl": "venmas.procedures.forever_ltl.procedure:FOREVER_LTL",
     "bmc": "venmas.procedures.bmc.procedure:BMC",

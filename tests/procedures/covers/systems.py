@@ -13,7 +13,7 @@ from venmas.checker.covers.grid import Axes
 from venmas.logic import FALSE
 from venmas.model import argmax, clip, maximum, sin, switch, tanh, where
 from venmas.model.expressions.expr import Expr, Variable
-from venmas.procedures.covers.cover import Task
+from venmas.procedures.covers.following import Task
 from venmas.procedures.covers.sampled import sampled
 
 

@@ -25,10 +25,11 @@ from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model import where
 from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
-from venmas.procedures.covers.cover import _ROWS, CoarseError, Cover, Task
+from venmas.procedures.covers.cover import Cover
+from venmas.procedures.covers.following import _ROWS, Task
 from venmas.procedures.covers.frame import frames
-from venmas.procedures.covers.layers import _DEEPEST, Layers
-from venmas.procedures.covers.procedure import COVERS
+from venmas.procedures.covers.layers import _DEEPEST, CoarseError, Layers
+from venmas.procedures.covers.procedure import COVERS, CoverSearch
 from venmas.question import Question, read_property
 
 STEPS = 12
@@ -125,15 +126,17 @@ def test_cells_that_are_too_many_to_be_cut_end_a_cover(monkeypatch: pytest.Monke
     assert crowds and len(crowds) == len(set(map(id, crowds)))  # none is gone on with
 
 
-def answer(system: System, text: str, seconds: float = 5.0, part: float | None = None) -> Answer | None:
+def answer(
+    system: System, text: str, seconds: float = 5.0, part: float | None = None, search: CoverSearch = COVERS
+) -> Answer | None:
     """What covers say; None where it takes longer. part: seconds at a time."""
     asked = read_property(system, text)
     depth = 1 if isinstance(asked, Always) else asked.formula.depth
     made = system if isinstance(asked, Always) else drawn(system, depth)
     question = Question(made, asked, undrawn=system)
-    if COVERS.accepts(question, Run()) is not None:
+    if search.accepts(question, Run()) is not None:
         return None
-    session, whole = COVERS.start(question, Run()), Budget(seconds)
+    session, whole = search.start(question, Run()), Budget(seconds)
     found = None
     with suppress(BudgetError):
         while found is None:

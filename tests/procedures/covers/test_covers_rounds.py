@@ -16,7 +16,8 @@ from venmas.checker.covers.parts import Part
 from venmas.logic import TRUE, parse_property
 from venmas.model import maximum
 from venmas.procedure import Run
-from venmas.procedures.covers.cover import Cover, Task
+from venmas.procedures.covers.cover import Cover
+from venmas.procedures.covers.following import Task
 from venmas.procedures.covers.procedure import COVERS
 from venmas.procedures.covers.rounds import Rounds, Way
 from venmas.question import Question

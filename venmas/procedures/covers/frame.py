@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
 from venmas.bounds.affine.forms import Form, Forms
-from venmas.bounds.rounding import Floats, Ints
+from venmas.bounds.rounding import TINY, Floats, Ints, gamma
+from venmas.checker.covers.polyhedron import MOST_DIRECTIONS, STEEPEST
 from venmas.logic.linear import invert
 
 _SKEW = 1e6
@@ -53,6 +55,20 @@ class Frame:
             raise OverflowError("sets are too wide for any grid")
         return low.astype(np.int64), high.astype(np.int64)
 
+    def turned(self, ring: Forms, state: Mapping[str, Form], directions: Ints) -> tuple[Ints, Ints]:
+        """Ends of sets of states in directions of the coordinates, (m, n): (B, m) twice. Raises `OverflowError`."""
+        terms = ([(c, state[x]) for c, x in zip(row, self.names, strict=True) if c] for row in self.rows)
+        forms = [ring.combine(part) for part in terms]
+        width, d = max(form.z.shape[1] for form in forms), directions.T.astype(float)
+        e, mass = (np.stack([getattr(form, part) for form in forms], 1) @ np.abs(d) for part in ("e", "mass"))
+        z = np.stack([form.wide(width - 1) for form in forms], 2) @ d  # (B, 1 + symbols, m)
+        # each entry is a sum of n products, and the radius one of them: both are off by less than this part of the mass
+        radius = np.abs(z[:, 1:]).sum(1) + e + gamma(2 * len(forms) + width) * mass + TINY
+        radius += gamma(2) * (radius + np.abs(z[:, 0]))
+        if not (mass.max(initial=0) < _LARGEST * STEEPEST):
+            raise OverflowError("sets are too wide for any grid")
+        return np.floor(z[:, 0] - radius).astype(np.int64), np.ceil(z[:, 0] + radius).astype(np.int64)
+
     def seen(self, states: Floats) -> Floats:
         """Coordinates of sampled states, (.., n)."""
         return np.asarray(states @ np.array([[float(c) for c in row] for row in self.rows]).T)
@@ -74,6 +90,23 @@ def frames(names: Sequence[str], runs: Floats) -> list[Frame]:
             if n > 1 and np.isfinite(basis).all() and np.linalg.cond(basis) < _SKEW:
                 made.append(_frame(names, np.linalg.inv(basis) / spread))
     return [frame for frame in made if frame is not None]
+
+
+def directions(frame: Frame, others: Sequence[Frame], runs: Floats) -> Ints:
+    """Directions in the coordinates of a frame, (m, n): those of all frames, and sums and differences of each two.
+
+    As of octagons (Mine, 2006), in units of how wide late states of runs are.
+    """
+    n, late, made = len(frame.names), runs[len(runs) // 2 :].reshape(-1, len(frame.names)), []
+    for other in others:
+        rows = np.array([[float(c) for c in row] for row in other.rows])
+        rows = rows / np.maximum(np.ptp(late @ rows.T, axis=0), 1e-9)[:, None]
+        made += [*rows, *(rows[i] + sign * rows[j] for i, j in combinations(range(n), 2) for sign in (1, -1))]
+    turned = np.array(made) @ np.array([[float(c) for c in row] for row in frame.columns])
+    whole = np.rint(turned / np.abs(turned).max(1, keepdims=True) * STEEPEST).astype(np.int64)
+    whole = whole[(whole != 0).sum(1) > 1]
+    whole *= np.sign(whole[np.arange(len(whole)), np.argmax(whole != 0, 1)])[:, None]  # each way once
+    return np.unique(whole, axis=0)[:MOST_DIRECTIONS]
 
 
 def _frame(names: Sequence[str], rows: Floats) -> Frame | None:

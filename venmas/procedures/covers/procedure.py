@@ -15,15 +15,21 @@ Noise is an input of each step. A zonotope around all that noise and a network m
 keep sets of any shape, and a box in each of them, rather than the whole cell, keeps their edges. Grids become finer
 as sets become smaller. Cell-to-cell mapping (Hsu, 1980) and subpavings (Kieffer, Jaulin, Walter, 2002), with zonotopes
 in between (Girard, HSCC 2005).
+
+Where noise makes what comes of a cell wider than some cells, or variables make cells many, their union is no better
+than a convex set: `polyhedra` does the same with the cells of one template polyhedron in place of unions of boxes
+(Sankaranarayanan, Sipma, Manna, VMCAI 2005).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
 from venmas.answer import Answer, Proved, Remaining, Unknown
+from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, limited
 from venmas.checker.covers.grid import Axes
 from venmas.errors import Reason
@@ -33,8 +39,11 @@ from venmas.model.evaluation.regions import bounding_box
 from venmas.model.system.disturbances import drawn
 from venmas.model.system.variables import Box
 from venmas.procedure import Run
-from venmas.procedures.covers.cover import Cover, Task
+from venmas.procedures.covers.cover import Cover
+from venmas.procedures.covers.following import Following, Task
+from venmas.procedures.covers.frame import Frame
 from venmas.procedures.covers.plan import Plan
+from venmas.procedures.covers.polyhedra import Polyhedra
 from venmas.procedures.covers.proof import written
 from venmas.procedures.covers.rounds import Rounds, Way
 from venmas.procedures.covers.sampled import sampled
@@ -44,6 +53,8 @@ _STEPS = 200
 """Steps of sampled runs, at most."""
 _SHORT = 5
 """Steps below which sets are followed as well without a grid."""
+_MANY = 4
+"""Variables of what is for polyhedra, at least."""
 _LONG = 10
 """Steps from which on it is tried before others have long turns."""
 _PATIENCE = 10.0
@@ -99,13 +110,33 @@ class CoverSearch:
         return CoverSession(question)
 
 
+class PolyhedraSearch(CoverSearch):
+    """The same with one polyhedron a layer, of systems that have as many variables as make cells many."""
+
+    name = "polyhedra"
+    help = "Template polyhedra, around all states that runs reach."
+    apart = False
+
+    def accepts(self, question: Question, run: Run) -> str | None:
+        """Questions that covers take, about four real variables and more."""
+        if why := super().accepts(question, run):
+            return why
+        plan = Plan(question)
+        few = len(plan.parts[0] or plan.loop.moved) < _MANY
+        return f"it is for {_MANY} variables and more that change and that p depends on" if few else None
+
+    def start(self, question: Question, run: Run) -> CoverSession:
+        """Nothing is done yet."""
+        return CoverSession(question, Polyhedra)
+
+
 @dataclass
 class _Part:
     """Variables, the rounds that cover them, and the cover that shows what is asked, once there is one."""
 
     names: tuple[str, ...]
     rounds: Rounds
-    cover: Cover | None = None
+    cover: Following | None = None
 
 
 class CoverSession:
@@ -115,7 +146,9 @@ class CoverSession:
     known of it, and with what they read of parts before (`venmas.checker.covers.parts`).
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, sets: Callable[[Task, Frame, int, int, Floats], Following] = Cover) -> None:
+        self._sets = sets
+        """Of the first part; of others covers are made."""
         self.question, self.figures, self._plan = question, Covered(), Plan(question)
         self._done: list[_Part] = []
         self._open: _Part | None = None
@@ -161,7 +194,7 @@ class CoverSession:
             self._first = self._first if made else None  # nor is that taken again
             del self._done[made:]
 
-    def _covers(self) -> list[tuple[_Part, Cover]]:
+    def _covers(self) -> list[tuple[_Part, Following]]:
         return [(one, one.cover) for one in self._done if one.cover is not None]
 
     def _proved(self) -> Proved:
@@ -238,7 +271,7 @@ class CoverSession:
         task = Task(axes, first, last, wrong, question.semantics == "float32", question.inside or number > 0)
         way = self._first.rounds.way if self._first is not None and not number else Way(0, 1, 0)
         only = way._replace(along=_LEVELS[self._level]) if self._level else None
-        self._open = _Part(names, Rounds(axes.names, runs, partial(Cover, task), only))
+        self._open = _Part(names, Rounds(axes.names, runs, partial(Cover if number else self._sets, task), only))
         return ""
 
     def _known(self) -> dict[str, tuple[Fraction, Fraction]]:
@@ -252,3 +285,4 @@ class CoverSession:
 
 
 COVERS = CoverSearch()
+POLYHEDRA = PolyhedraSearch()

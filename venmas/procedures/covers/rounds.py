@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget
+from venmas.procedures.covers.following import Following
 from venmas.procedures.covers.frame import Frame, frames
 from venmas.procedures.covers.layers import CoarseError
-
-if TYPE_CHECKING:
-    from venmas.procedures.covers.cover import Cover
 
 _ALONG = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90)
 """Cells along what runs reach of a coordinate."""
@@ -50,7 +48,7 @@ class _Try:
 
     way: tuple[Frame, int]
     along: int
-    cover: Cover
+    cover: Following
     reached: tuple[int, float] = (0, 0.0)
     coarse: bool = False
     open: float = 0.0
@@ -73,11 +71,11 @@ class Rounds:
         self,
         names: Sequence[str],
         runs: Floats,
-        cover: Callable[[Frame, int, int, Floats], Cover],
+        cover: Callable[[Frame, int, int, Floats], Following],
         only: Way | None = None,
     ) -> None:
         self._runs, self._cover, self._many = runs, cover, len(names) >= _MANY
-        self.last: Cover | None = None
+        self.last: Following | None = None
         self.way = Way(0, 1, 0)
         self.reached: tuple[int, frozenset[str]] | None = None
         """Steps up to which the cover that went farthest shows it, and what may leave its range there."""
@@ -105,7 +103,7 @@ class Rounds:
         spent = sum(one.spent for one in self._tries)
         return spent / (spent + min(left)) if left else 0.0
 
-    def covered(self, budget: Budget) -> Cover | None:
+    def covered(self, budget: Budget) -> Following | None:
         """The cover that shows it; None where not even the finest grids do. It goes on where a budget ended."""
         while self._tries:
             if self._number == len(self._tries):

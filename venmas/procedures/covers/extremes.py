@@ -1,0 +1,92 @@
+"""Extremes of the images of sets in some directions, of which many need not be followed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from venmas.bounds.rounding import Bools, Ints
+from venmas.checker.covers.paving import Paving
+
+Sides = tuple[Ints, Ints]
+"""Lower and upper ends of boxes, (R, n) each."""
+
+_FEW = 256
+"""Sets up to which all are followed."""
+_ONCE, _TOP = 48, 4
+"""Coarse sets that are looked into at once; where there are more, those that go farthest in a direction come first."""
+_NOWHERE = -(1 << 62)
+"""A number below all ends."""
+
+
+class Extremes:
+    """Upper ends of the images of sets in some directions, by branch and bound with one level.
+
+    Around sets in two cells along each coordinate there is a coarse one. Sets in it are followed only where its image
+    goes farther than those of all sets that were, or is open. What comes out is as narrow as if all had been followed.
+    sets: those of a layer; count: directions; batch: sets at once; coarse: are there coarse sets?
+    """
+
+    def __init__(self, sets: Paving, count: int, batch: int, coarse: bool) -> None:
+        self.ends = np.full(count, _NOWHERE, dtype=np.int64)
+        """Upper ends, once there is nothing more to follow."""
+        self.open = 0
+        """Sets that are open."""
+        self._batch = batch
+        self._sets: Sides = sets.low, sets.high
+        self._todo: list[tuple[bool, Ints]] = []
+        """Batches: are they coarse, and which ones?"""
+        self._at = np.zeros(0, dtype=np.int64)
+        self._reach, self._wrong = np.zeros((0, count), dtype=np.int64), np.zeros(0, dtype=bool)
+        """Coarse sets that were followed and are not looked into, how far they go, and whether they are open."""
+        if coarse and len(sets) > _FEW:
+            number = np.unique(sets.cell[:, 1:] >> 1, axis=0, return_inverse=True)[1].reshape(-1)
+            self._order = np.argsort(number, kind="stable")
+            self._first = np.searchsorted(number[self._order], np.arange(number.max() + 2))
+            low, high = (side[self._order] for side in self._sets)
+            first = self._first[:-1]
+            self._coarse: Sides = np.minimum.reduceat(low, first), np.maximum.reduceat(high, first)
+            self._follow(True, np.arange(len(first)))
+        else:
+            self._follow(False, np.arange(len(sets)))
+
+    def next(self) -> Sides | None:
+        """Sets to be followed now, of which `add` is to be told; None where that is all."""
+        if not self._todo and len(inner := self._inner()):
+            self._follow(False, inner)
+        if not self._todo:  # no coarse set goes farther than `ends`, or some set is open
+            return None
+        coarse, rows = self._todo[0]
+        low, high = self._coarse if coarse else self._sets
+        return low[rows], high[rows]
+
+    def add(self, ends: Ints, wrong: Bools) -> None:
+        """Note how far the images of these go, (R, count), and which of them are open."""
+        coarse, rows = self._todo.pop(0)
+        if coarse:
+            self._at = np.concatenate([self._at, rows])
+            self._reach, self._wrong = np.concatenate([self._reach, ends]), np.concatenate([self._wrong, wrong])
+        else:
+            self.ends = np.maximum(self.ends, ends.max(0, initial=_NOWHERE))
+            self.open += int(wrong.sum())
+
+    @property
+    def none(self) -> bool:
+        """Is there no image at all?"""
+        return bool((self.ends == _NOWHERE).all())
+
+    def _inner(self) -> Ints:
+        """The sets in coarse ones that are looked into next."""
+        over = self._wrong | ((self._reach > self.ends).any(1) & (not self.open))
+        if int(over.sum()) > _ONCE:
+            top = np.argpartition(-self._reach, min(_TOP, len(over) - 1), axis=0)[:_TOP].reshape(-1)
+            first = np.zeros(len(over), dtype=bool)
+            first[top] = first[np.flatnonzero(self._wrong)[:_ONCE]] = True
+            over &= first
+        rows, self._at, self._reach, self._wrong = (
+            self._at[over],
+            *(part[~over] for part in (self._at, self._reach, self._wrong)),
+        )
+        return np.concatenate([self._order[self._first[k] : self._first[k + 1]] for k in rows.tolist()] or [rows])
+
+    def _follow(self, coarse: bool, rows: Ints) -> None:
+        self._todo += [(coarse, rows[k : k + self._batch]) for k in range(0, len(rows), self._batch)]

@@ -1,0 +1,102 @@
+"""A cover of what runs reach, step by step, by one template polyhedron a layer."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.rounding import Bools, Floats, Ints
+from venmas.budget import Budget
+from venmas.checker.covers.grid import MOST_BOXES, Grid
+from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving
+from venmas.checker.covers.polyhedron import MOST_CELLS, Polyhedron
+from venmas.procedures.covers.extremes import Extremes
+from venmas.procedures.covers.following import BITS, FINE, Following, Task
+from venmas.procedures.covers.frame import Frame, directions, frames
+from venmas.procedures.covers.layers import BATCH, CoarseError
+
+_OFTEN = 16
+"""Times as many cells of a polyhedron as there are along all that runs reach are too many for their grid."""
+
+
+class Polyhedra(Following):
+    """Sets that contain all states after 0, stride, 2 stride, .. steps: the cells of polyhedra.
+
+    All that comes of a layer is bounded in the directions of all frames: as good as cells where noise makes images
+    wide, and quicker. runs: sampled ones (T, B, n), as parts of whose spread cells are chosen, `along` each coordinate.
+    """
+
+    def __init__(self, task: Task, frame: Frame, stride: int, along: int, runs: Floats) -> None:
+        self._stride, self._most = stride, min(MOST_CELLS, _OFTEN * along ** len(frame.names))
+        spread = np.maximum(np.ptp(frame.seen(runs), axis=1).max(0), 1e-9)
+        self._frame = frame.scaled([Fraction(float(s)) / (along * SIDE) for s in spread])
+        self._directions = directions(self._frame, frames(frame.names, runs), runs)
+        super().__init__(task, task.axes.parts(self._frame.rows))
+        self._step, self._sets = 0, self.parts.paving(Marks())
+        self._known: Paving | None = None
+        """All that was reached before, if what follows it has the same property."""
+        self._images: Extremes | None = None
+        self._followed = 0
+        """Sets of all layers."""
+
+    @property
+    def step(self) -> int:
+        """Steps that were followed."""
+        return self._step
+
+    def advance(self, budget: Budget) -> bool:
+        """Follow the sets that go farthest; is it proved? It goes on where a budget ended. Raises `CoarseError`."""
+        task, frame = self.task, self._frame
+        steps = self._stride if task.last is None else min(self._stride, task.last - self.step)
+        if self._images is None:
+            count = 2 * (len(frame.names) + len(self._directions))
+            self._images = Extremes(self._sets, count, BATCH, coarse=self.step > 0)
+        try:
+            while (part := self._images.next()) is not None:
+                budget()
+                self._images.add(*self._farthest(*part, steps))
+            if self._images.open:
+                raise CoarseError(self.step, self._images.open / len(self._sets))
+            begun, after, made = self.step, self.step + steps, None
+            self.shown = max(self.shown, after)
+            if after != task.last and not self._images.none:
+                low, high = np.split(self._images.ends, 2)[::-1]
+                made = Polyhedron(self._directions, -low, high).paving(budget.whole, self._most)
+        except (CrowdedError, OverflowError) as error:
+            raise CoarseError(self.step) from error
+        self._followed, self._images, self._step = self._followed + len(self._sets), None, after
+        if made is None:
+            return True
+        if self._known is None or not begun or begun + 1 < task.first:
+            self._known = self._sets = made
+        else:
+            self._known, self._sets = self._known.joined(made)
+        return not len(self._sets)
+
+    def back(self, share: float) -> bool:
+        """False: a polyhedron is of all sets of a layer, and none of them leads to those that are open."""
+        return False
+
+    def grid(self) -> Grid:
+        """The line of its proof: a check may follow all sets."""
+        rows = tuple(tuple(map(str, row)) for row in self._frame.rows)
+        boxes = min(2 * self._followed + BATCH, MOST_BOXES)
+        fine = (FINE.order, FINE.substeps, FINE.slices, FINE.symbols)
+        return Grid(rows, (), (), self._stride, boxes, BITS, *fine, tuple(map(tuple, self._directions.tolist())))
+
+    def _farthest(self, low: Ints, high: Ints, steps: int) -> tuple[Ints, Bools]:
+        """Upper ends of the images of some sets in all directions and their opposites, and which of them are open."""
+        ring = Forms(len(low))
+        state = self._frame.state(ring, low, high) if self.step else self.initial(ring, low, high, 0)
+        tube, still = self.followed(ring, state, self.step, steps)
+        first, more = (way(tube.ring, tube.state) for way in (self._frame.ends, self._ends))
+        ends = np.full((len(low), 2 * (first[0].shape[1] + more[0].shape[1])), -(1 << 62), dtype=np.int64)
+        np.maximum.at(ends, tube.boxes, np.hstack([first[1], more[1], -first[0], -more[0]]))
+        wrong = np.zeros(len(low), dtype=bool)
+        wrong[still] = True
+        return ends, wrong
+
+    def _ends(self, ring: Forms, state: dict[str, Form]) -> tuple[Ints, Ints]:
+        return self._frame.turned(ring, state, self._directions)
