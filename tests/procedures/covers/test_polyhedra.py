@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -23,7 +24,8 @@ from venmas.checker.covers.paving import SIDE, paved
 from venmas.checker.covers.polyhedron import MOST_DIRECTIONS, STEEPEST
 from venmas.checker.file import check_certificate
 from venmas.engine.modes import MODES, Mode, Turn, modes
-from venmas.logic import FALSE
+from venmas.logic import FALSE, Atom
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model import maximum
 from venmas.procedures.covers.extremes import Extremes
 from venmas.procedures.covers.frame import directions, frames
@@ -207,3 +209,71 @@ def test_nothing_is_known_of_what_says_nothing() -> None:
     assert not one.advance(Budget()) and one.step == 4 and not one.back(0.01)
     assert one.advance(Budget()) and one.step == one.shown == 6
     assert one.grid().directions and one.reached()["t0"][1] < 2
+
+
+def small(
+    first: Fraction | int, steps: dict[int, str], starts: str = "0", wide: Fraction | int = Fraction(1, 8)
+) -> System:
+    """Four variables that are summed up, of which the first does what is given, and the others become smaller."""
+    system = System("small")
+    x, *others = [system.real(f"x{i}", -9, 9) for i in range(4)]
+    for number, text in steps.items():
+        system.branch(f"b{number}", {x: Fraction(text) + (first * x), **{y: y / 2 + Fraction(1, 64) for y in others}})
+    system.initial(
+        *(row for y in others for row in (y >= "1/64", y <= "1/8")), x >= starts, x <= Fraction(starts) + wide
+    )
+    return system
+
+
+def test_a_set_at_a_time_is_followed_to_the_end() -> None:
+    """Few are new in each layer, and one is open at last."""
+    drifts = small(1, {0: "1/8"})
+    for limit, seconds in ((1, 2.0), (3, 2.0)):
+        assert not isinstance(answer(drifts, f"AG x0 + x1 + x2 + x3 <= {limit}", seconds, search=POLYHEDRA), Proved)
+    text = "AG[0,7] x0 + x1 + x2 + x3 <= 1.1"
+    assert isinstance(answer(drifts, text, 5.0, search=POLYHEDRA), Proved)
+    assert not isinstance(answer(drifts, text.replace("1.1", "1"), 1.0, search=POLYHEDRA), Proved)
+
+
+def beyond(system: System, first: int, limit: Fraction, along: int) -> Polyhedra:
+    """Polyhedra that are open where x0 is beyond a limit, from a step on."""
+    wrong = Atom(Comparison(LinearExpr.of({"x0": Fraction(1)}, -limit), Relation.GT))
+    asked = replace(task(system, first, 99), last=None, wrong=wrong)
+    states = runs(asked, 0, 8)
+    return Polyhedra(asked, frames(asked.axes.names, states)[0], 1, along, states)
+
+
+def test_one_new_set_is_followed_and_one_open_set_ends_it() -> None:
+    """It comes nearer and nearer to 2, in sets of one cell."""
+    one, fewest = beyond(small(Fraction(7, 8), {0: "1/4"}), 0, Fraction(3, 2), 1), 9
+    for _ in range(8):
+        assert not one.advance(Budget())
+        fewest = min(fewest, len(one._sets))
+    with pytest.raises(CoarseError) as raised:
+        assert not any(one.advance(Budget()) for _ in range(20))
+    assert fewest == 1 == round(raised.value.share * len(one._sets))
+
+
+def test_what_came_before_the_window_does_not_count() -> None:
+    """All that comes is among what was there before, and beyond the limit; it is asked of the fourth step."""
+    one = beyond(small(Fraction(-15, 16), {0: "0"}, "-1", 2), 4, Fraction(1, 2), 3)
+    assert not any(one.advance(Budget()) for _ in range(3))
+    with pytest.raises(CoarseError):
+        one.advance(Budget())
+    assert one.step == 3
+
+
+def test_images_are_those_of_their_sets() -> None:
+    """Of several that are followed together, each of which several branches and choices make several of."""
+    system = chain(17)
+    asked = task(system, 0, 9)
+    assert len(system.branches) > 1 and len(system.variables) > 3
+    states = runs(asked, 17, 9)
+    one = Polyhedra(asked, frames(asked.axes.names, states)[0], 1, 4, states)
+    one.advance(Budget())
+    low, high = one._sets.low[:40], one._sets.high[:40]
+    ends, wrong = one._farthest(low, high, 2)
+    assert len(np.unique(ends, axis=0)) > 5
+    for k in range(len(low)):
+        alone = one._farthest(low[k : k + 1], high[k : k + 1], 2)
+        assert np.abs(ends[k] - alone[0][0]).max() <= 1 and wrong[k] == alone[1][0]
