@@ -20,7 +20,8 @@ MOST_CELLS = 200_000
 MOST_AXES, MOST_DIRECTIONS, STEEPEST = 8, 128, 1 << 10
 """Coordinates and directions, at most, and the greatest entry of a direction."""
 _FAR = 1 << 45
-"""Greatest coordinate: 8 products with entries are less than 2^58, and so no sum that is made of them wraps."""
+"""Greatest coordinate: 8 products with entries are less than 2^58, and so no sum that is made of them wraps, in parts
+that have some of a set."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Polyhedron:
 
     def _tightened(self, low: Ints, high: Ints, tick: Tick) -> tuple[Bools, Ints, Ints]:
         """Boxes around it in some boxes, (R, n) twice, after those of them that have any of it."""
+        # low only grows and high only shrinks: a part without any, whose sums may wrap then, stays one
         n, low, high = self.directions.shape[1], low.copy(), high.copy()
         for _ in range(_PASSES):
             for row, least, most in zip(self.directions, self.low[n:], self.high[n:], strict=True):

@@ -14,7 +14,7 @@ _FEW = 256
 """Sets up to which all are followed."""
 _ONCE, _TOP = 48, 4
 """Coarse sets that are looked into at once; where there are more, those that go farthest in a direction come first."""
-_NOWHERE = -(1 << 62)
+NOWHERE = -(1 << 62)
 """A number below all ends."""
 
 
@@ -27,7 +27,7 @@ class Extremes:
     """
 
     def __init__(self, sets: Paving, count: int, batch: int, coarse: bool) -> None:
-        self.ends = np.full(count, _NOWHERE, dtype=np.int64)
+        self.ends = np.full(count, NOWHERE, dtype=np.int64)
         """Upper ends, once there is nothing more to follow."""
         self.open = 0
         """Sets that are open."""
@@ -66,13 +66,13 @@ class Extremes:
             self._at = np.concatenate([self._at, rows])
             self._reach, self._wrong = np.concatenate([self._reach, ends]), np.concatenate([self._wrong, wrong])
         else:
-            self.ends = np.maximum(self.ends, ends.max(0, initial=_NOWHERE))
+            self.ends = np.maximum(self.ends, ends.max(0, initial=NOWHERE))
             self.open += int(wrong.sum())
 
     @property
     def none(self) -> bool:
         """Is there no image at all?"""
-        return bool((self.ends == _NOWHERE).all())
+        return bool((self.ends == NOWHERE).all())
 
     def _inner(self) -> Ints:
         """The sets in coarse ones that are looked into next."""

@@ -46,10 +46,7 @@ class Frame:
 
     def ends(self, ring: Forms, state: Mapping[str, Form]) -> tuple[Ints, Ints]:
         """Boxes around sets of states, (B, n) twice. Raises `OverflowError`."""
-        made = []
-        for row in self.rows:
-            form = ring.combine([(c, state[name]) for c, name in zip(row, self.names, strict=True) if c])
-            made.append((np.floor(form.ends[0]), np.ceil(form.ends[1])))
+        made = [(np.floor(form.ends[0]), np.ceil(form.ends[1])) for form in self._axes(ring, state)]
         low, high = (np.stack(side, 1) for side in zip(*made, strict=True))
         if not (np.abs(low).max(initial=0) < _LARGEST and np.abs(high).max(initial=0) < _LARGEST):
             raise OverflowError("sets are too wide for any grid")
@@ -57,8 +54,7 @@ class Frame:
 
     def turned(self, ring: Forms, state: Mapping[str, Form], directions: Ints) -> tuple[Ints, Ints]:
         """Ends of sets of states in directions of the coordinates, (m, n): (B, m) twice. Raises `OverflowError`."""
-        terms = ([(c, state[x]) for c, x in zip(row, self.names, strict=True) if c] for row in self.rows)
-        forms = [ring.combine(part) for part in terms]
+        forms = self._axes(ring, state)
         width, d = max(form.z.shape[1] for form in forms), directions.T.astype(float)
         e, mass = (np.stack([getattr(form, part) for form in forms], 1) @ np.abs(d) for part in ("e", "mass"))
         z = np.stack([form.wide(width - 1) for form in forms], 2) @ d  # (B, 1 + symbols, m)
@@ -68,6 +64,11 @@ class Frame:
         if not (mass.max(initial=0) < _LARGEST * STEEPEST):
             raise OverflowError("sets are too wide for any grid")
         return np.floor(z[:, 0] - radius).astype(np.int64), np.ceil(z[:, 0] + radius).astype(np.int64)
+
+    def _axes(self, ring: Forms, state: Mapping[str, Form]) -> list[Form]:
+        """Forms of the coordinates."""
+        terms = ([(c, state[x]) for c, x in zip(row, self.names, strict=True) if c] for row in self.rows)
+        return [ring.combine(part) for part in terms]
 
     def seen(self, states: Floats) -> Floats:
         """Coordinates of sampled states, (.., n)."""

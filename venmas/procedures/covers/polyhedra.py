@@ -12,7 +12,7 @@ from venmas.budget import Budget
 from venmas.checker.covers.grid import MOST_BOXES, Grid
 from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving
 from venmas.checker.covers.polyhedron import MOST_CELLS, Polyhedron
-from venmas.procedures.covers.extremes import Extremes
+from venmas.procedures.covers.extremes import NOWHERE, Extremes
 from venmas.procedures.covers.following import BITS, FINE, Following, Task
 from venmas.procedures.covers.frame import Frame, directions, frames
 from venmas.procedures.covers.layers import BATCH, CoarseError
@@ -69,7 +69,7 @@ class Polyhedra(Following):
         self._followed, self._images, self._step = self._followed + len(self._sets), None, after
         if made is None:
             return True
-        if self._known is None or not begun or begun + 1 < task.first:
+        if self._known is None or begun + 1 < task.first:
             self._known = self._sets = made
         else:
             self._known, self._sets = self._known.joined(made)
@@ -92,7 +92,7 @@ class Polyhedra(Following):
         state = self._frame.state(ring, low, high) if self.step else self.initial(ring, low, high, 0)
         tube, still = self.followed(ring, state, self.step, steps)
         first, more = (way(tube.ring, tube.state) for way in (self._frame.ends, self._ends))
-        ends = np.full((len(low), 2 * (first[0].shape[1] + more[0].shape[1])), -(1 << 62), dtype=np.int64)
+        ends = np.full((len(low), 2 * (first[0].shape[1] + more[0].shape[1])), NOWHERE, dtype=np.int64)
         np.maximum.at(ends, tube.boxes, np.hstack([first[1], more[1], -first[0], -more[0]]))
         wrong = np.zeros(len(low), dtype=bool)
         wrong[still] = True
