@@ -11,8 +11,9 @@ looked at in every set of forms. From the last step before the window on, boxes 
 what is in a box that was followed already, as it is, needs not be followed again. For all that comes within `stride`
 steps of such a box was looked at then, with no fewer steps of the window left, and is in boxes which themselves were
 followed, or will be. Where none is left to follow, all states of the window were looked at. Units of coordinates may be
-halved on the way, as sets shrink; then nothing of what was before counts. From a step on, cells that the grid names
-are cut into smaller ones, and boxes of before along these, which in smaller parts are the same sets.
+halved on the way, as sets shrink; what is in one box of before needs not be followed either then. From a step on,
+cells that the grid names are cut into smaller ones, and boxes of before along these, which in smaller parts are the
+same sets.
 
 Cell-to-cell mapping (Hsu, 1980) with subpavings (Kieffer, Jaulin, Walter, 2002).
 """
@@ -29,7 +30,7 @@ import numpy as np
 from venmas.checker.covers.batch.course import Begin, Course, OpenSetError, boxed, parted
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
 from venmas.checker.covers.parts import Hull, Loop, Part, starts
-from venmas.checker.covers.paving import SIDE, CrowdedError, Ints, Marks, Paving, marked, paved
+from venmas.checker.covers.paving import SIDE, CrowdedError, Ints, Marks, Other, Paving, marked, paved
 from venmas.checker.covers.polyhedron import Polyhedron
 from venmas.checker.flowpipes.curves import BeyondError, UnsupportedError
 from venmas.checker.flowpipes.forms import Form, Forms, enclosing
@@ -87,6 +88,8 @@ class Following:
         self.step = self.boxes = self._batched = self._alone = 0
         self._known: Paving | None = None
         """What was reached before, on the grid at hand, if what follows it is to have the same property."""
+        self._others: list[Other] = []
+        """The same on grids of before."""
         self._marks = self._marks_at(0)
         try:
             self._layer = self._parts.paving(self._marks)
@@ -122,10 +125,17 @@ class Following:
             made = Polyhedron(self._directions, low.min(0), high.max(0)).paving(tick)
         else:
             made = paved(low, high, marks, tick)
-        if self._known is None or begun + 1 < self.first or self.grid.units(begun) != self.grid.units(end):
+        same = self.grid.units(begun) == self.grid.units(end)
+        if self._known is None or begun + 1 < self.first:
             self._known = self._layer = made
         else:
-            self._known, self._layer = self._known.cut(self._marks, marks).joined(made)
+            if not same:
+                depth = self._marks.depth
+                self._others.append(Other(self._known, depth, tuple(self._halved(begun, self._marks))))
+            for other in self._others:
+                made = made.outside(other, self._halved(end, marks))
+            both = self._known.cut(self._marks, marks).joined(made) if same else (made, made)
+            self._known, self._layer = both
         self._marks = marks
         return not len(self._layer)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ SIDE = 8
 _CUT, _MOST = 12_000_000, 1_000_000
 """Coordinates of all parts that boxes are cut into at once, on all levels, and boxes of a paving."""
 _ROOM = 2.0**62
+_FINER = 16
+"""Halvings from units to others up to which pavings are compared: coordinates are less than 2^45."""
 
 Tick: TypeAlias = Callable[[], object]
 """Ends work that takes seconds by an error, between its operations."""
@@ -99,16 +101,35 @@ class Paving:
         """The place in another paving of each box, (R,); -1 where it has none that is the same."""
         if not len(self) or not len(other):
             return np.full(len(self), -1)
-        keys = _keys(list(np.concatenate([self.cell, other.cell]).T))
-        keys, others = keys[: len(self)], keys[len(self) :]
-        at = np.minimum(np.searchsorted(others, keys), len(other) - 1)
-        same = (others[at] == keys) & (other.low[at] == self.low).all(1) & (other.high[at] == self.high).all(1)
-        return np.where(same, at, -1)
+        at = _places(self.cell, other.cell)
+        return np.where((other.low[at] == self.low).all(1) & (other.high[at] == self.high).all(1), at, -1)
+
+    def outside(self, other: Other, halved: Sequence[int]) -> Paving:
+        """Those of the boxes that are in no box of another paving. halved: as of that one, of the units at hand."""
+        finer = np.subtract(halved, other.halved)
+        if not len(self) or not len(other.paving) or np.abs(finer).max() > _FINER:
+            return self
+        up, down = np.maximum(finer, 0), np.maximum(-finer, 0)
+        low, high, one = self.low << down, self.high << down, other.paving
+        inside = np.zeros(len(self), dtype=bool)
+        for level in range(other.depth + 1):
+            at = _places(np.insert(low // (SIDE << other.depth - level << up), 0, level, 1), one.cell)
+            inside |= (at >= 0) & (one.low[at] << up <= low).all(1) & (high <= one.high[at] << up).all(1)
+        return self.rows(~inside)
 
     def cut(self, before: Marks, after: Marks) -> Paving:
         """The same boxes in cells of which more are cut."""
         more = after.depth - before.depth
         return self if after.same(before) else paved(self.low << more, self.high << more, after)
+
+
+class Other(NamedTuple):
+    """A paving in other units. depth: up to which cells are cut; halved: how often its smallest units were halved, of
+    each coordinate."""
+
+    paving: Paving
+    depth: int
+    halved: tuple[int, ...]
 
 
 @dataclass
@@ -159,6 +180,14 @@ def among(cells: Ints, others: Ints) -> Bools:
         return np.zeros(len(cells), dtype=bool)
     keys = _keys(list(np.concatenate([cells, others]).T))
     return np.isin(keys[: len(cells)], keys[len(cells) :])
+
+
+def _places(cells: Ints, others: Ints) -> Ints:
+    """The place of each cell among others in lexicographic order, (R,); -1 where it is none of them."""
+    keys = _keys(list(np.concatenate([cells, others]).T))
+    keys, known = keys[: len(cells)], keys[len(cells) :]
+    at = np.minimum(np.searchsorted(known, keys), len(others) - 1)
+    return np.where(known[at] == keys, at, -1)
 
 
 def _cut(low: Ints, high: Ints, side: int, tick: Tick) -> tuple[Ints, Ints, Ints, Ints]:

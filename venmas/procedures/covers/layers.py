@@ -18,7 +18,7 @@ import numpy as np
 
 from venmas.bounds.rounding import Ints
 from venmas.checker.covers.grid import MOST_CHANGES, Cut
-from venmas.checker.covers.paving import Marks, Paving, among, marked, parts, paved, together
+from venmas.checker.covers.paving import Marks, Other, Paving, among, marked, parts, paved, together
 
 BATCH = 1024
 """Sets that are followed together."""
@@ -56,7 +56,8 @@ class Images(NamedTuple):
 
 @dataclass
 class Layer:
-    """Sets that are followed. known: all that was reached so far, if what follows them has the same property.
+    """Sets that are followed. known: all that was reached so far, if what follows them has the same property; others:
+    the same in units of before.
 
     marks: the cells that are cut at its step. todo: sets that are to be followed, in batches. Of the batches so far:
     number; images, and pavings around them; open: sets that are open.
@@ -66,6 +67,7 @@ class Layer:
     sets: Paving
     marks: Marks = field(default_factory=Marks)
     known: Paving | None = None
+    others: tuple[Other, ...] = ()
     todo: Ints | None = None
     number: int = 0
     images: list[Images] = field(default_factory=list)
@@ -174,6 +176,11 @@ class Layers:
         """Units of coordinates at a step; those of the first sets are of their own kind."""
         return self.halved_at(step) if step else None
 
+    def _smallest(self, step: int) -> Halved:
+        """Halvings of the smallest units by then."""
+        depth = self.marks(step).depth
+        return tuple(h + depth for h in self.halved_at(step))
+
     def marks(self, step: int) -> Marks:
         """Cells that are cut at a step."""
         if step not in self._marks:
@@ -185,13 +192,17 @@ class Layers:
         before, marks = self.last, self.marks(step)
         made = together(before.made)
         before.made.clear()
-        known = before.known
+        known, others, same = before.known, before.others, self.units(step) == self.units(before.step)
         # what is in a set of before is followed already, if all that comes after that set was looked at
-        if known is None or not counts or self.units(step) != self.units(before.step):
+        if known is None or not counts:
             fresh = known = made
         else:
-            known, fresh = known.cut(before.marks, marks).joined(made)
-        self._next(Layer(step, fresh, marks, known))
+            if not same:
+                others = (*others, Other(known, before.marks.depth, self._smallest(before.step)))
+            for other in others:
+                made = made.outside(other, self._smallest(step))
+            known, fresh = known.cut(before.marks, marks).joined(made) if same else (made, made)
+        self._next(Layer(step, fresh, marks, known, others))
         return len(fresh) > 0
 
     def _next(self, layer: Layer) -> None:
@@ -252,5 +263,5 @@ class Layers:
             self._old[old.step] = old
         marks = self.marks(old.step)
         reached = None if old.known is None else old.known.cut(old.marks, marks)
-        self._next(Layer(old.step, old.sets.cut(old.marks, marks), marks, reached))
+        self._next(Layer(old.step, old.sets.cut(old.marks, marks), marks, reached, old.others))
         return True
