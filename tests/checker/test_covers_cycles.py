@@ -104,13 +104,34 @@ def test_cells_that_grow_are_followed_again(stride: int, finer: tuple[Finer, ...
     assert not accepted(system, "AX^3 AG[0,99] (x < 3 & x > 0)", grid)
 
 
-@pytest.mark.parametrize(("begin", "later", "first", "second"), [(0, 1, 2, 1), (1, 0, 1, 2)])
-def test_boxes_in_other_units_are_others(begin: int, later: int, first: int, second: int) -> None:
+@pytest.mark.parametrize(
+    ("begin", "later", "first", "second", "cuts"),
+    [
+        *((0, 1, 2, 1, ()), (1, 0, 1, 2, ())),
+        *((0, 1, 1, 2, (Cut(1, ((0, 8),)),)), (0, 1, 2, 1, (Cut(1, ((0, 16),)),))),
+        *((0, 1, 2, 1, (Cut(3, ((0, 16),)),)), (0, 1, 1, 2, (Cut(3, ((0, 16),)),))),
+        *((0, 1, 2, 1, (Cut(3, ((0, 8),)),)), (0, 1, 1, 2, (Cut(1, ((0, 8),)), Cut(3, ((0, 32),))))),
+    ],
+)
+def test_boxes_in_other_units_are_others(
+    begin: int, later: int, first: int, second: int, cuts: tuple[Cut, ...]
+) -> None:
     """One state has the coordinates that another one had before units were halved, or were not any more."""
     system = loop([Fraction(n) for n in (9, first, 3, second, 5)], 4)
-    grid = line(1, Finer(0, (begin,)), Finer(3, (later,)))
+    grid = line(1, Finer(0, (begin,)), Finer(3, (later,)), cuts=cuts)
     assert not accepted(system, "AG x != 5", grid, "always")
     assert accepted(system, "AG (x <= 5 | x >= 9)", grid, "always")
+
+
+def test_what_was_reached_in_other_units_is_not_followed_again() -> None:
+    """Half as many boxes as there are steps are enough."""
+    system = loop([Fraction(n) for n in (9, 1, 3, 2, 1, 3, 2)], 4)
+    for cuts in ((), CUTS[1:3]):
+        grid = replace(line(1, Finer(4, (1,)), cuts=cuts), boxes=4)
+        assert accepted(system, "AG x != 5", grid, "always")
+        assert accepted(system, "AG[0,9] x != 5", grid)
+        with pytest.raises(CheckError, match="more than 4 boxes"):
+            accepted(system, "AX^9 x != 5", grid)
 
 
 @pytest.mark.parametrize("way", [1, -1])

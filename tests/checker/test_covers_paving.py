@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -71,6 +72,19 @@ def test_units_that_are_far_apart_are_not_compared(halved: int, left: int) -> No
     finer = paved(one.low << halved, one.high << halved)
     assert len(finer.outside(Other(one, 0, (0,)), [halved])) == left
     assert len(one.outside(Other(finer, 0, (halved,)), [0])) == left
+
+
+@pytest.mark.parametrize("halved", [-1, 0, 2])
+@pytest.mark.parametrize("end", [*product((0, 1), (0, 1), (-1, 0, 1))])
+def test_boxes_are_in_others_to_the_last_unit(end: tuple[int, int, int], halved: int) -> None:
+    """One end of a box is moved by a unit."""
+    side, axis, way = end
+    ends = np.array([[[10, 26]], [[14, 30]]])
+    other = Other(Paving(np.array([[0, 1, 3]]), *ends), 0, (max(0, -halved),) * 2)
+    moved = ends << halved if halved >= 0 else ends >> -halved
+    moved[side, 0, axis] += way
+    box = Paving(np.insert(moved[0] // SIDE, 0, 0, 1), *moved)
+    assert len(box.outside(other, [max(0, halved)] * 2)) == (way == 2 * side - 1)
 
 
 def test_far_boxes_do_not_wrap() -> None:

@@ -114,7 +114,7 @@ class Paving:
         inside = np.zeros(len(self), dtype=bool)
         for level in range(other.depth + 1):
             at = _places(np.insert(low // (SIDE << other.depth - level << up), 0, level, 1), one.cell)
-            inside |= (at >= 0) & (one.low[at] << up <= low).all(1) & (high <= one.high[at] << up).all(1)
+            inside |= (one.low[at] << up <= low).all(1) & (high <= one.high[at] << up).all(1)
         return self.rows(~inside)
 
     def cut(self, before: Marks, after: Marks) -> Paving:
