@@ -231,7 +231,7 @@ def test_a_set_at_a_time_is_followed_to_the_end() -> None:
     for limit, seconds in ((1, 2.0), (3, 2.0)):
         assert not isinstance(answer(drifts, f"AG x0 + x1 + x2 + x3 <= {limit}", seconds, search=POLYHEDRA), Proved)
     text = "AG[0,7] x0 + x1 + x2 + x3 <= 1.1"
-    assert isinstance(answer(drifts, text, 5.0, search=POLYHEDRA), Proved)
+    assert isinstance(answer(drifts, text, 30.0, search=POLYHEDRA), Proved)
     assert not isinstance(answer(drifts, text.replace("1.1", "1"), 1.0, search=POLYHEDRA), Proved)
 
 

@@ -134,8 +134,7 @@ class Following:
                 self._others.append(Other(self._known, depth, tuple(self._halved(begun, self._marks))))
             for other in self._others:
                 made = made.outside(other, self._halved(end, marks))
-            both = self._known.cut(self._marks, marks).joined(made) if same else (made, made)
-            self._known, self._layer = both
+            self._known, self._layer = self._known.cut(self._marks, marks).joined(made) if same else (made, made)
         self._marks = marks
         return not len(self._layer)
 
