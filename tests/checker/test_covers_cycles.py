@@ -16,7 +16,8 @@ import pytest
 
 from tests.checker.test_covers_check import FINE, check
 from venmas import System
-from venmas.checker.covers.grid import Cut, Finer, Grid
+from venmas.checker.covers.check import Following
+from venmas.checker.covers.grid import Axes, Cut, Finer, Grid
 from venmas.checker.covers.paving import CrowdedError, Marks, paved
 from venmas.checker.file import KINDS
 from venmas.checker.format.about import About
@@ -24,6 +25,8 @@ from venmas.checker.format.header import Claim
 from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.format.rule import End
+from venmas.logic import parse_property
+from venmas.logic.window import window
 from venmas.model import apply_network, where
 from venmas.nn import Layer, Network
 
@@ -132,6 +135,20 @@ def test_what_was_reached_in_other_units_is_not_followed_again() -> None:
         assert accepted(system, "AG[0,9] x != 5", grid)
         with pytest.raises(CheckError, match="more than 4 boxes"):
             accepted(system, "AX^9 x != 5", grid)
+
+
+def test_few_grids_of_before_are_looked_at() -> None:
+    """Units change in each of many steps, and nothing comes back."""
+    system = System("on")
+    x = system.real("x", 0, 999)
+    system.branch("go", {x: x + 1})
+    system.initial(x == 0)
+    grid = replace(line(1, *(Finer(k, (k % 2,)) for k in range(1, 90))), boxes=5000)
+    asked = window(parse_property("AG[0,90] x <= 99", system.vocabulary))
+    assert asked is not None
+    follow = Following(Axes(system), asked, grid, False, False)
+    follow.run(lambda: None)
+    assert follow.step == 90 and len(follow._others) == 64
 
 
 @pytest.mark.parametrize("way", [1, -1])

@@ -49,6 +49,8 @@ _LARGEST = 1 << 45
 """Coordinates beyond which sets are too wide for any grid."""
 _SETS = 4096
 """Sets that `stride` steps make of one, at most."""
+_OTHERS = 64
+"""Grids of before that are looked at, at most: a line may name many, and each costs time in every later round."""
 _BATCH, _FEW, _ALONE = 512, 2, 256
 """Sets that are followed at once; how few are as soon followed alone; how many more are until all are."""
 Boxes = tuple[Ints, Ints]
@@ -132,6 +134,7 @@ class Following:
             if not same:
                 depth = self._marks.depth
                 self._others.append(Other(self._known, depth, tuple(self._halved(begun, self._marks))))
+                del self._others[:-_OTHERS]
             for other in self._others:
                 made = made.outside(other, self._halved(end, marks))
             self._known, self._layer = self._known.cut(self._marks, marks).joined(made) if same else (made, made)
