@@ -24,7 +24,7 @@ from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run
 from venmas.procedures.covers.procedure import CoverSearch
 from venmas.procedures.forever.procedure import Forever
-from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct
+from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct, groups
 from venmas.procedures.inductive.proof import Inductive
 from venmas.procedures.reachability.cell_grid import CellCounts, Cells
 from venmas.procedures.reachability.cell_mapping import CELL_MAPPING
@@ -161,6 +161,7 @@ def test_too_many_cells_are_refused_while_they_are_made(monkeypatch: pytest.Monk
 def test_distinct_rows(rows: list[tuple[int, ...]]) -> None:
     keys = np.array(rows, np.int64).reshape(-1, 3)
     assert distinct(keys).tolist() == [list(row) for row in sorted(set(rows))]
+    assert (distinct(keys)[groups(keys)] == keys).all()
 
 
 def late(noise: str) -> System:

@@ -167,8 +167,10 @@ def cells(boxes: Boxes, grid: Grid) -> Ints:
     return np.stack(parts, 1)
 
 
-def _groups(keys: Ints) -> Index:
+def groups(keys: Ints) -> Index:
     """The place of each row of keys (B, n) among the different ones in their order."""
+    if not len(keys):
+        return np.zeros(0, dtype=np.intp)
     floor = keys.min(0)
     span = keys.max(0) - floor + 1
     if codable(span):
@@ -215,7 +217,7 @@ def merge(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
     """Union of boxes that were cut; for every box, which one of the union holds it."""
     if not len(boxes):
         return boxes, np.zeros(0, dtype=np.intp)
-    group = _groups(cells(boxes, grid))
+    group = groups(cells(boxes, grid))
     start, end = boxes.low[:, grid.sweep], boxes.high[:, grid.sweep]
     base = int(start.min())
     width = int(end.max()) - base + 2

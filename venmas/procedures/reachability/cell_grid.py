@@ -23,7 +23,7 @@ from venmas.model.evaluation.simulate import random_branches, step_batch
 from venmas.model.expressions.domain import Ranges
 from venmas.model.invariant import Invariant
 from venmas.model.system.disturbances import at_once, disturbance_of, drawn, noise_of
-from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct, present
+from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct, groups, present
 from venmas.procedures.hybrid.frames import Frame, to_boxes
 from venmas.procedures.hybrid.view import Space
 from venmas.procedures.inductive.proof import Inductive
@@ -178,12 +178,12 @@ class Cells:
         """Number what is reached, and go on from what is new. edges: (E, ..), a new cell by its place, and a cell."""
         assert self._new is not None
         here = np.array([self._number[tuple(row)] for row in self._new.tolist()], dtype=np.int64)
-        rows, which = np.unique(edges[:, 1:], axis=0, return_inverse=True)
+        rows = distinct(edges[:, 1:])
         before = len(self._number)
         ends = [self._number.setdefault(tuple(row), len(self._number)) for row in rows.tolist()]
         there = np.array(ends, dtype=np.int64)
         if self._last is not None:
-            self._edges.append((here[edges[:, 0]], there[which.reshape(-1)]))
+            self._edges.append((here[edges[:, 0]], there[groups(edges[:, 1:])]))
         self._stuck |= stuck
         self._new = rows[there >= before]
 
