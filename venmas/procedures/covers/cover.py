@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import starmap
+from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 
-from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.rounding import Floats, Ints
-from venmas.budget import Budget
+from venmas.budget import Budget, ask
 from venmas.checker.covers.grid import MOST_BOXES, Finer, Grid
-from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, paved
-from venmas.procedures.covers.following import BITS, FINE, Following, Task
+from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving, Tick, paved
+from venmas.procedures.covers.following import BITS, FINE, Following, Leg, Seen, Task
 from venmas.procedures.covers.frame import Frame
-from venmas.procedures.covers.layers import BATCH, CoarseError, Images, Layers
+from venmas.procedures.covers.layers import BATCH, CoarseError, Images, Layer, Layers
+from venmas.runtime.helping import Gift, helper
 
 _LEAST = 12
 """Halvings of the units of a grid, at most, while what runs reach becomes smaller."""
+_BRIEF = 0.4
+"""Seconds of a batch, at most, that another process may do: it cannot be stopped in the middle."""
+
+
+class Came(NamedTuple):
+    """Images of a batch: boxes around them, (R, n) twice, the sets that these are of, the paving around all, and what
+    was seen."""
+
+    of: Ints
+    low: Ints
+    high: Ints
+    made: Paving
+    seen: Seen
+
+
+@dataclass(frozen=True)
+class Onto:
+    """The way of sets onto the grid of the next layer. frame, marks: of that."""
+
+    leg: Leg
+    frame: Frame
+    marks: Marks
+
+    def __call__(self, low: Ints, high: Ints, tick: Tick = ask) -> Came:
+        """Follow some sets, (B, n) twice. Raises `CrowdedError` and `OverflowError` where they become too wide."""
+        tube, seen = self.leg.followed(low, high)
+        ends = self.frame.ends(tube.ring, tube.state)
+        return Came(tube.boxes, *ends, paved(*ends, self.marks, tick), seen)  # for seconds, if sets are wide
 
 
 class Cover(Following):
@@ -51,17 +82,10 @@ class Cover(Following):
         layers.reaches(after)
         frame, marks = self._frame_of(after), layers.marks(after)
         layer.after, layer.depth = after, marks.depth
+        sets = self._frame_of(layer.step) if layer.step else self.parts
+        onto = Onto(Leg(task, layer.step, steps, sets, layer.marks.depth), frame, marks)
         try:
-            while layer.number < layer.batches:
-                budget()
-                rows = layer.rows(layer.number)
-                tube, still = self.followed(*self._batch(rows), self.step, steps)
-                origin, (low, high) = tube.boxes, frame.ends(tube.ring, tube.state)
-                made = paved(low, high, marks, budget.whole)  # for seconds, if sets are wide
-                layer.images.append(Images(rows[origin], low, high))
-                layer.made.append(made)
-                layer.open.append(rows[still])
-                layer.number += 1
+            self._follow(layer, onto, budget)
             share = sum(map(len, layer.open)) / max(1, layer.size)
             if share:
                 raise CoarseError(layer.step, share)
@@ -110,10 +134,45 @@ class Cover(Following):
             self._scaled[halved, depth] = self._frame.scaled([Fraction(1, 2 ** (h + depth)) for h in halved])
         return self._scaled[halved, depth]
 
-    def _batch(self, rows: Ints) -> tuple[Forms, dict[str, Form]]:
-        layer = self._layers.last
-        part = layer.sets.rows(rows)
-        ring = Forms(len(part))
-        if layer.step:
-            return ring, self._frame_of(layer.step).state(ring, part.low, part.high)
-        return ring, self.initial(ring, part.low, part.high, layer.marks.depth)
+    def _follow(self, layer: Layer, onto: Onto, budget: Budget) -> None:
+        """Follow all batches that are left, the last ones in another process, if one has nothing else to do."""
+        given: tuple[int, Gift] | None = None
+        brief = False
+        try:
+            while layer.left or given is not None:
+                if given is not None and (given[1].ready() or not layer.left):
+                    self._taken(layer, *given)
+                    given = None
+                    continue
+                budget()
+                if given is None and brief and len(layer.left) > 1 and (other := helper()) is not None:
+                    gift = other.give(onto, *self._ends(layer, layer.left[-1]))
+                    given = None if gift is None else (layer.left.pop(), gift)
+                begun, number = monotonic(), layer.left[0]
+                self._takes(layer, number, onto(*self._ends(layer, number), budget.whole))
+                layer.left.popleft()
+                brief = monotonic() - begun < _BRIEF
+        finally:
+            if given is not None:
+                self._taken(layer, *given)
+
+    def _taken(self, layer: Layer, number: int, gift: Gift) -> None:
+        """Take what another process made of a batch, or the batch back."""
+        made = gift.wait()
+        if made.failed:
+            layer.left.append(number)
+        else:
+            self._takes(layer, number, made.result)
+
+    def _takes(self, layer: Layer, number: int, came: Came) -> None:
+        """Note what came of a batch."""
+        rows = layer.rows(number)
+        self.sees(came.seen)
+        layer.images.append(Images(rows[came.of], came.low, came.high))
+        layer.made.append(came.made)
+        layer.open.append(rows[came.seen.open])
+
+    @staticmethod
+    def _ends(layer: Layer, number: int) -> tuple[Ints, Ints]:
+        part = layer.sets.rows(layer.rows(number))
+        return part.low, part.high

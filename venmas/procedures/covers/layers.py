@@ -59,8 +59,8 @@ class Layer:
     """Sets that are followed. known: all that was reached so far, if what follows them has the same property; others:
     the same in units of before.
 
-    marks: the cells that are cut at its step. todo: sets that are to be followed, in batches. Of the batches so far:
-    number; images, and pavings around them; open: sets that are open.
+    marks: the cells that are cut at its step. todo: sets that are to be followed, in batches; left: those that are not
+    yet. Of the others: images, and pavings around them; open: sets that are open.
     """
 
     step: int
@@ -68,8 +68,8 @@ class Layer:
     marks: Marks = field(default_factory=Marks)
     known: Paving | None = None
     others: tuple[Other, ...] = ()
-    todo: Ints | None = None
-    number: int = 0
+    todo: Ints = field(default_factory=lambda: np.arange(0))
+    left: deque[int] = field(default_factory=deque)
     images: list[Images] = field(default_factory=list)
     made: list[Paving] = field(default_factory=list)
     open: list[Ints] = field(default_factory=list)
@@ -77,20 +77,21 @@ class Layer:
     depth: int = 0
     """Step of the next layer, and how often cells are cut there."""
 
+    def __post_init__(self) -> None:
+        self.follows(np.arange(len(self.sets)))
+
     @property
     def size(self) -> int:
         """Number of sets."""
         return len(self.sets)
 
-    @property
-    def batches(self) -> int:
-        """Number of batches."""
-        return -(-(len(self.sets) if self.todo is None else len(self.todo)) // BATCH)
+    def follows(self, rows: Ints) -> None:
+        """These sets are to be followed, and no others."""
+        self.todo, self.left = rows, deque(range(-(-len(rows) // BATCH)))
 
     def rows(self, number: int) -> Ints:
         """The sets of a batch."""
-        part = slice(number * BATCH, (number + 1) * BATCH)
-        return np.arange(len(self.sets))[part] if self.todo is None else self.todo[part]
+        return self.todo[number * BATCH : (number + 1) * BATCH]
 
     def takes(self, old: Layer, after: Marks) -> None:
         """Take what came of sets of an earlier layer for this step, where they are the same. after: cells that are cut
@@ -105,7 +106,7 @@ class Layer:
         self.images.append(Images(place[image.of[rows]], image.low[rows] << more, image.high[rows] << more))
         self.made.append(paved(*self.images[-1][1:], after))
         self.open.append(same[:0])
-        self.todo = np.flatnonzero(same < 0)
+        self.follows(np.flatnonzero(same < 0))
 
     @property
     def all(self) -> Images:

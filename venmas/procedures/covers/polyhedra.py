@@ -13,7 +13,7 @@ from venmas.checker.covers.grid import MOST_BOXES, Grid
 from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving
 from venmas.checker.covers.polyhedron import MOST_CELLS, Polyhedron
 from venmas.procedures.covers.extremes import NOWHERE, Extremes
-from venmas.procedures.covers.following import BITS, FINE, Following, Task
+from venmas.procedures.covers.following import BITS, FINE, Following, Leg, Task
 from venmas.procedures.covers.frame import Frame, directions, frames
 from venmas.procedures.covers.layers import BATCH, CoarseError
 
@@ -88,15 +88,13 @@ class Polyhedra(Following):
 
     def _farthest(self, low: Ints, high: Ints, steps: int) -> tuple[Ints, Bools]:
         """Upper ends of the images of some sets in all directions and their opposites, and which of them are open."""
-        ring = Forms(len(low))
-        state = self._frame.state(ring, low, high) if self.step else self.initial(ring, low, high, 0)
-        tube, still = self.followed(ring, state, self.step, steps)
+        leg = Leg(self.task, self.step, steps, self._frame if self.step else self.parts)
+        tube, seen = leg.followed(low, high)
+        self.sees(seen)
         first, more = (way(tube.ring, tube.state) for way in (self._frame.ends, self._ends))
         ends = np.full((len(low), 2 * (first[0].shape[1] + more[0].shape[1])), NOWHERE, dtype=np.int64)
         np.maximum.at(ends, tube.boxes, np.hstack([first[1], more[1], -first[0], -more[0]]))
-        wrong = np.zeros(len(low), dtype=bool)
-        wrong[still] = True
-        return ends, wrong
+        return ends, seen.open
 
     def _ends(self, ring: Forms, state: dict[str, Form]) -> tuple[Ints, Ints]:
         return self._frame.turned(ring, state, self._directions)

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol, runtime_checkable
 
 from venmas.errors import Reason
+from venmas.runtime.helping import helped
 from venmas.runtime.memory import peak_mb
 from venmas.solvers.milp.outcome import Outcome, Unknown
 from venmas.solvers.milp.program import Program
@@ -37,11 +38,13 @@ class Work(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Job of a worker. `time_limit`: s; `level`: of the log records that are handed back."""
+    """Job of a worker. `time_limit`: s; `level`: of the log records that are handed back; `helped`: whoever sent it may
+    do pieces of it."""
 
     program: Program | Work
     time_limit: float | None
     level: int
+    helped: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,10 +86,13 @@ def main(descriptor: int, solvers: Sequence[str]) -> None:
     try:
         connection.send(Ready())
         while True:
-            order: Order = connection.recv()
+            order = connection.recv()
+            if not isinstance(order, Order):
+                continue  # help that is offered too late
             logging.getLogger().setLevel(order.level)
             start = time.monotonic()
-            outcome, solver = solve(order.program, solvers, order.time_limit)
+            with helped(connection if order.helped else None):
+                outcome, solver = solve(order.program, solvers, order.time_limit)
             connection.send(Answer(outcome, solver, time.monotonic() - start, peak_mb()))
     except (EOFError, OSError):
         return  # the main process is gone or has closed the pool
