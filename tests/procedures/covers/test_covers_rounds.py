@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -16,6 +17,7 @@ from venmas.checker.covers.parts import Part
 from venmas.logic import TRUE, parse_property
 from venmas.model import maximum
 from venmas.procedure import Run
+from venmas.procedures.covers import rounds as covers_rounds
 from venmas.procedures.covers.cover import Cover
 from venmas.procedures.covers.following import Task
 from venmas.procedures.covers.procedure import COVERS
@@ -121,3 +123,49 @@ def test_a_first_part_that_a_check_refuses_is_not_taken_again(monkeypatch: pytes
     session = COVERS.start(question, Run())
     assert isinstance(session.advance(Budget(60)), Unknown)
     assert len(calls) <= 2
+
+
+def four() -> System:
+    """Four variables that read each other."""
+    system = System("four")
+    v = [system.real(f"x{i}", -9, 9) for i in range(4)]
+    w = system.disturbance("w", "-0.05", "0.05")
+    system.branch("go", {x: 0.5 * x - 0.4 * v[i - 1] + (w if i else maximum(v[1] / 8, 0)) for i, x in enumerate(v)})
+    system.initial(*(c for x in v for c in (x >= 0, x <= 0.5)))
+    return system
+
+
+Reach = Callable[[bool, int, int], "tuple[int, float]"]
+
+
+@pytest.mark.parametrize(
+    ("reach", "left"),
+    [
+        (lambda best, along, number: (10 if best else 6, -0.5), 1),  # far behind
+        (lambda best, along, number: (10 if best else 7, -0.5), 9),
+        (lambda best, along, number: (10, -0.2 if best else -0.4), 1),  # much more is open where both end
+        (lambda best, along, number: (10, -0.2 if best else -0.28), 9),
+        (lambda best, along, number: (10, 0.0 if best else -0.4), 9),  # one is not at its end
+        (lambda best, along, number: (20 if number % 2 == (along == 5) else 9, -1.0), 9),  # they take turns
+    ],
+)
+def test_ways_that_are_behind_twice_are_given_up(monkeypatch: pytest.MonkeyPatch, reach: Reach, left: int) -> None:
+    """Of many coordinates; left: ways that are still tried on the third grid, if it is not for their number."""
+    tried = dict[int, set[int]]()
+    ways = list[object]()
+
+    def open_at_once(self: Rounds, one: object, budget: Budget) -> bool:
+        way, along = one.way, one.along  # type: ignore[attr-defined]
+        if way not in ways:
+            ways.append(way)
+        number = ways.index(way)
+        tried.setdefault(along, set()).add(number)
+        one.reached = reach(number == 1, along, number)  # type: ignore[attr-defined]
+        one.coarse, one.open = one.reached[1] < 0, -one.reached[1]  # type: ignore[attr-defined]
+        return along == 12
+
+    monkeypatch.setattr(Rounds, "_tried", open_at_once)
+    monkeypatch.setattr(covers_rounds, "_WAYS", (9,))
+    assert tries(task(four(), 0, 30)).covered(Budget(20)) is not None
+    assert [*tried] == [3, 5, 8, 12] and len(tried[3]) == len(ways) and 1 in tried[8]
+    assert len(tried[8]) == (left if left < 9 else len(ways))

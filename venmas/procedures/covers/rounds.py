@@ -12,10 +12,10 @@ from venmas.procedures.covers.following import Following
 from venmas.procedures.covers.frame import Frame, frames
 from venmas.procedures.covers.layers import CoarseError
 
-_ALONG = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90)
-"""Cells along what runs reach of a coordinate."""
+_ALONG, _ALONG_MANY = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90), (3, 5, 8, 12, 15, 20, 27, 40, 60, 90)
+"""Cells along what runs reach of a coordinate, of few of them and of many."""
 _MANY = 4
-"""Coordinates from which on the first grid decides too little for its time, and finer ones take long."""
+"""Coordinates that are many: finer grids take long."""
 _STRIDES = (1, 2, 4)
 _WAYS = (5, 4, 3, 2)
 """Frames with numbers of steps at a time that are tried on the second grid, the third, .."""
@@ -24,6 +24,9 @@ _LONGER, _WAITING = 2, 6
 _FEW, _OPEN = 0.005, 0.1
 """Shares of sets that are open, up to which cells that lead to them are cut: at once, and where none is farther, if
 there are many coordinates or no finer grid."""
+_BEHIND, _FULL = 2 / 3, 8
+"""Part of the steps of the way that led farthest twice, below which others are given up, where coordinates are many;
+and the times as long that it goes on then as others would."""
 _FAR = 60
 """Steps that are expected where all are asked about."""
 _FIRST = 0.3
@@ -81,7 +84,7 @@ class Rounds:
         """Steps up to which the cover that went farthest shows it, and what may leave its range there."""
         self._frames = frames(names, runs)
         self._ways = [(frame, stride) for frame in self._frames for stride in _STRIDES]
-        self._along: Sequence[int] = _ALONG[1:] if self._many else _ALONG
+        self._along: Sequence[int] = _ALONG_MANY if self._many else _ALONG
         if only is not None:
             self._ways, self._along = [(self._frames[only.frame], only.stride)], (only.along,)
         self._round = 0
@@ -89,8 +92,11 @@ class Rounds:
         """Of a cover in this round."""
         self._tries = self._on(self._along[0])
         self._waiting: list[_Try] = []
-        self._led: dict[tuple[Frame, int], int] = {}
-        """Steps that a way led to, on any grid."""
+        self._reached: dict[tuple[Frame, int], dict[int, tuple[int, float]]] = {}
+        """How far a way led, on each grid."""
+        self._best: tuple[Frame, int] | None = None
+        self._lost: set[tuple[Frame, int]] = set()
+        """The way that led farthest by the round before, and those far behind it."""
         self._number, self._leads = 0, False
         """Those of the round, those that wait for another one, the number of the one at hand, and whether the first is
         expected to end."""
@@ -125,7 +131,8 @@ class Rounds:
         try:
             done = budget.spend(self._left, lambda part: _followed(one, part))
         except CoarseError as error:
-            one.reached = max(one.reached, (error.step, -error.share or -1.0))
+            if error.step >= one.reached[0]:
+                one.reached = error.step, -error.share or -1.0
             one.coarse, one.open = True, error.share
             return False
         finally:  # also where the turn ends sooner
@@ -140,12 +147,20 @@ class Rounds:
         """The next round: what takes longer, and the ways that led farthest on a finer grid."""
         last = [one for one in self._tries if one.along == self._along[min(self._round, len(self._along) - 1)]]
         best = sorted(last, key=lambda one: one.reached, reverse=True)
-        self._ways = self._kept([one.way for one in best], _WAYS[min(self._round, len(_WAYS) - 1)])
         known = [*self._tries, *self._waiting]
         # a finer grid leads farther, and more often to the end; so does a way that led farther on another one
         for one in known:
-            self._led[one.way] = max(self._led.get(one.way, 0), one.reached[0])
-        going = sorted((one for one in known if not one.coarse), key=lambda one: (-one.along, -self._led[one.way]))
+            self._reached.setdefault(one.way, {})[one.along] = one.reached
+        before, self._best = self._best, max(self._reached, key=self._led)
+        given_up = set[tuple[Frame, int]]()
+        if self._many:
+            behind = {way for way in self._reached if self._behind(way)}
+            given_up, self._lost = behind if self._best == before else behind & self._lost, behind
+            known = [one for one in known if one.way not in given_up and one.along >= self._farthest(one.way)]
+        ways = [one.way for one in best if one.way not in given_up] or [self._best]
+        self._ways = self._kept(ways, _WAYS[min(self._round, len(_WAYS) - 1)])
+        going = [one for one in known if not one.coarse]
+        going.sort(key=lambda one: (one.along, self._led(one.way)), reverse=True)
         coarse = [one for one in known if one.coarse and 0 < one.open <= _OPEN and not one.refined]
         coarse.sort(key=lambda one: one.reached, reverse=True)
         if not self._many and self._round + 1 < len(self._along):
@@ -159,10 +174,26 @@ class Rounds:
         self._tries = longer + (self._on(self._along[self._round]) if self._round < len(self._along) else [])
         self._left = self._slot
 
+    def _farthest(self, way: tuple[Frame, int]) -> int:
+        """The finest grid of those on which a way led farthest."""
+        return max((reached[0], along) for along, reached in self._reached[way].items())[1]
+
+    def _led(self, way: tuple[Frame, int]) -> tuple[int, float]:
+        """Steps that it led to there, and less the open share."""
+        return self._reached[way][self._farthest(way)]
+
+    def _behind(self, way: tuple[Frame, int]) -> bool:
+        """Did the best way lead much farther, or is much less open where both ended?"""
+        assert self._best is not None
+        (step, less), (most, least) = self._led(way), self._led(self._best)
+        return less * _BEHIND < least < 0 if step == most else step < _BEHIND * most
+
     @property
     def _slot(self) -> float:
-        """Seconds of the cover at hand: half of the round for the one that goes on and leads farthest."""
-        return self._seconds * (max(1, len(self._tries) - 1) if self._leads and not self._number else 1)
+        """Seconds of the cover at hand: half of the round, at least, for the one that goes on and leads farthest."""
+        if not self._leads or self._number:
+            return self._seconds
+        return self._seconds * (_FULL if self._many else max(1, len(self._tries) - 1))
 
     def _kept(self, ways: Sequence[tuple[Frame, int]], count: int) -> list[tuple[Frame, int]]:
         """The first ways, among them one step at a time along variables: it loses most on a coarse grid, least on a
