@@ -89,14 +89,13 @@ class Unknown:
     """Neither was found: why, and what the procedure was stuck at.
 
     leaving: as of `Proved`; a run that leaves its box is an error of the model, whatever else is open. final: nobody
-    else can find more. unwritten: a proof that was to be written down, and for which the time was too short.
+    else can find more.
     """
 
     reason: Reason
     message: str
     leaving: frozenset[str] = frozenset()
     final: bool = False
-    unwritten: Proved | None = None
 
 
 @dataclass(frozen=True)

@@ -214,8 +214,9 @@ class Procedure(Protocol[Q_contra]):
     (`System.disturbances`), for properties without a bound. One of LTL has an attribute `linear` that is true, and is
     given such questions alone. One that can be tuned has an attribute `options`, a tuple of `Option`. One has a method
     `eager`, with the arguments of `accepts`, where some questions are not worth seconds before the main procedure of a
-    portfolio makes its first long step. One has an attribute `apart` that is true if its sessions can be pickled, and
-    gone on with in another process.
+    portfolio makes its first long step. Sessions have a method `leaves` if they can be pickled: are they to go on in
+    another process? There, `helped` says that they give pieces of work away; `unwritten` is an answer whose proof is
+    not written down so far.
     """
 
     name: str

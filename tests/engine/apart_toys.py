@@ -5,14 +5,25 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
+from functools import partial
 
 from venmas.answer import Answer, Proved, Unknown
-from venmas.budget import Budget
+from venmas.budget import Budget, ask
 from venmas.errors import Reason
 from venmas.procedure import Run
 from venmas.question import Question
+from venmas.runtime.helping import helper
 
 MAIN = os.getpid()
+
+
+def slow(seconds: float) -> int:
+    """The process that does it, which asks for its limits."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.01)
+        ask()
+    return os.getpid()
 
 
 @dataclass
@@ -35,6 +46,7 @@ class Toy:
     ignored: object = None
     begun: int = field(default_factory=os.getpid)
     figures: Seen = field(default_factory=Seen)
+    unwritten: Proved | None = None
     name = help = "toy"
     smooth = noisy = True
 
@@ -47,6 +59,22 @@ class Toy:
     def start(self, question: Question, run: Run) -> Toy:
         return self
 
+    helped = True
+
+    def leaves(self) -> bool:
+        return self.apart
+
+    @staticmethod
+    def _helped() -> int:
+        """The process that did a piece."""
+        other, gift = helper(), None
+        assert other is not None
+        work = partial(slow, 0.5)
+        while gift is None:
+            gift = other.give(work)
+            time.sleep(0.01)
+        return int(gift.wait().result)
+
     def advance(self, budget: Budget) -> Answer | None:
         self.figures.where = os.getpid()
         while os.getpid() == self.begun:
@@ -55,8 +83,15 @@ class Toy:
             time.sleep(0.01)
             budget()
         time.sleep(self.seconds)
+        if self.ends == "helped":
+            self.figures.where = self._helped()
+        if self.ends in ("unwritten", "refused"):
+            self.unwritten = Proved("bounds")
+        while self.ends == "unwritten":
+            time.sleep(0.01)
+            budget()
         if self.ends == "killed":
             os.kill(os.getpid(), 9)
         if self.ends == "failed":
             raise ValueError("it is broken")
-        return Unknown(Reason.OPEN, "it is stuck") if self.ends == "stuck" else Proved("bounds")
+        return Unknown(Reason.OPEN, "it is stuck") if self.ends in ("stuck", "refused") else Proved("bounds")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.apart_toys import Toy
+from tests.engine.apart_toys import MAIN, Toy
 from tests.procedures.covers.systems import loop
 from venmas import System
 from venmas.answer import Answer, Proved, Unknown
@@ -41,7 +41,13 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[Any]]:
 
 
 def settle(
-    monkeypatch: pytest.MonkeyPatch, stages: Any, workers: int = 2, budget: Budget | None = None, **toys: Toy
+    monkeypatch: pytest.MonkeyPatch,
+    stages: Any,
+    workers: int = 2,
+    budget: Budget | None = None,
+    seconds: float | None = None,
+    certified: bool = False,
+    **toys: Toy,
 ) -> tuple[Answer, Portfolio]:
     for room in (portfolio, stage):
         monkeypatch.setattr(room, "get_procedure", toys.__getitem__)
@@ -50,8 +56,9 @@ def settle(
     system.branch("stay")
     system.initial(x >= 0)
     with Run(Settings(workers)) as run:
-        made = Portfolio(Mode("toys", "toys", stages), run, budget or Budget(60), None)
-        return made.settle(Question(system, Bounded(read_formula(system, "AX x <= 1")))), made
+        made = Portfolio(Mode("toys", "toys", stages), run, budget or Budget(60), seconds)
+        question = Question(system, Bounded(read_formula(system, "AX x <= 1")), certified=certified)
+        return made.settle(question), made
 
 
 def test_an_answer_from_elsewhere_ends_what_is_done_here(monkeypatch: pytest.MonkeyPatch, soon) -> None:
@@ -106,6 +113,64 @@ def test_some_stay(monkeypatch: pytest.MonkeyPatch, soon, workers: int, memory: 
     with pytest.raises(BudgetError):
         settle(monkeypatch, BESIDE, workers, budget, toy=Toy(ignored=ignored), other=Toy(apart=False))
     assert [process.poll() is None for process in soon] == ([False] if ignored else [])
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        ((Turn("toy"),),),  # it is waited for
+        ((Turn("toy", left=1 / 50),), (Turn("other", left=1 / 50),), (Turn("toy", left=1 / 2),)),  # in its turn
+    ],
+)
+def test_this_process_helps_while_it_waits(monkeypatch: pytest.MonkeyPatch, soon, stages: Any) -> None:
+    answer, made = settle(monkeypatch, stages, toy=Toy(0.5, "helped"), other=Toy(apart=False))
+    facts = dict(made.tried["toy"].figures.facts())
+    assert answer == Proved("bounds") and facts["pid"] == str(MAIN)
+
+
+def test_it_goes_on_where_the_question_is_asked_without_a_proof(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    """The time for a proof is over before; it is not begun again."""
+    stages = ((Turn("again", again=True),), *BESIDE)
+    toys = {"toy": Toy(4.0), "other": Toy(apart=False), "again": Toy(apart=False)}
+    answer, made = settle(monkeypatch, stages, seconds=1.5, certified=True, **toys)
+    assert answer == Proved("bounds") and made.decided == "toy" and len(soon) == 1
+    assert soon[0].poll() is not None
+
+
+def test_it_is_waited_for_where_the_time_of_others_is_over(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    answer, _ = settle(monkeypatch, BESIDE, seconds=1.0, toy=Toy(4.0), other=Toy(apart=False))
+    assert answer == Proved("bounds") and len(soon) == 1
+
+
+def test_one_that_never_listens_is_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    """However often it is looked at meanwhile: nothing is sent to it that it does not read."""
+    monkeypatch.setattr(apart, "_LOOK", 0.001)
+    monkeypatch.setattr("venmas.budget._LOOK", 0.001)
+    stages, begun = (
+        ((Turn("toy", left=1 / 50),), (Turn("other", left=1 / 50),), (Turn("toy", left=1 / 2),)),
+        time.monotonic(),
+    )
+    with pytest.raises(BudgetError):
+        settle(monkeypatch, stages, budget=Budget(8.0), toy=Toy(60), other=Toy(apart=False))
+    assert time.monotonic() - begun < 10 and soon[0].poll() is not None
+
+
+def test_a_proof_that_is_not_written_counts_where_the_session_ends(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    answer, made = settle(monkeypatch, ((Turn("toy"),),), certified=True, toy=Toy(0.1, "refused"))
+    assert answer == Proved("bounds") and made.decided == "toy"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_is_proved_without_a_proof_to_be_written_counts(
+    monkeypatch: pytest.MonkeyPatch, soon, workers: int
+) -> None:
+    """Said before the time is over, by a session in another process or in this one."""
+    stages, begun = ((Turn("toy"),),), MAIN if workers == 2 else 0
+    answer, made = settle(
+        monkeypatch, stages, workers, Budget(6), certified=True, toy=Toy(0.1, "unwritten", begun=begun)
+    )
+    assert answer == Proved("bounds") and made.decided == "toy" and made.tried["toy"].why == ""
+    assert len(soon) == workers - 1
 
 
 def test_covers_go_on_elsewhere(soon) -> None:

@@ -1,20 +1,22 @@
-"""A session that goes on in a process of its own, while others have their turns in this one."""
+"""A session that goes on in a process of its own, while others have their turns in this one, or nobody has: then this
+one does pieces of its work."""
 
 from __future__ import annotations
 
 import logging
 import pickle
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
 from typing import Any
 
-from venmas.answer import Answer, Figures, Unknown
+from venmas.answer import Answer, Figures, Proved, Remaining, Unknown
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import Reason
 from venmas.procedure import Run, Session
+from venmas.runtime.helping import Helping, Piece
 from venmas.runtime.memory import own_resident_mb
 from venmas.solvers.workers.flow import relay
 from venmas.solvers.workers.process import WorkerError, WorkerProcess, interrupts_held
@@ -27,6 +29,8 @@ _HERE = 1.5
 """Seconds in this process before: starting another one, and sending the session, takes up to one."""
 _LEAST = 4.0
 """Seconds that have to be left then."""
+_EARLY, _PART = 0.4, 0.025
+"""Seconds before the end at which it says what it has, and at least this part of its time: it may be busy then."""
 _LOOK = 0.1
 """Seconds between two looks, where there is nothing else to do."""
 
@@ -49,8 +53,8 @@ class _Going:
 
     pickled: bytes
 
-    def run(self, time_limit: float | None) -> tuple[Answer, Figures]:
-        """Its answer, and its figures."""
+    def run(self, time_limit: float | None) -> tuple[Answer, Figures, Proved | None]:
+        """Its answer, its figures, and what it proved without a proof that is written down."""
         budget = Budget(time_limit)
         session: Session = pickle.loads(self.pickled)
         answer: Answer | None = None
@@ -60,19 +64,27 @@ class _Going:
                     answer = session.advance(budget)
         except BudgetError as error:
             answer = Unknown(error.reason, error.message)
-        return answer, session.figures
+        return answer, session.figures, getattr(session, "unwritten", None)
 
 
 class Apart:
-    """A session that is pickled after its first seconds, and gone on with elsewhere, on another core.
+    """A session that is pickled after its first seconds, if it is to leave, and gone on with on another core.
 
-    away: is it? Then `advance` says whether there is an answer; it waits for one where it is given all the time.
+    away: is it? Then `advance` says whether there is an answer; where it is given more than a share of the time, it
+    waits for one, and helps. budget: which it ends with.
     """
 
-    def __init__(self, session: Session, run: Run) -> None:
+    def __init__(self, session: Session, run: Run, budget: Budget) -> None:
+        self._budget = budget
         self.own, self._run, self._here, self._spent = session, run, _HERE, 0.0
         self.figures: Figures = session.figures
         self._process: WorkerProcess[None] | None = None
+        self._said: Answer | None = None
+        """Its answer there."""
+        self.unwritten: Proved | None = None
+        """What it proved, for which no proof was written down so far."""
+        self._helping: Helping | None = None
+        """Once the session is sent."""
         self._deadline, self._left = inf, 0.0
 
     @property
@@ -81,12 +93,24 @@ class Apart:
         return self._process is not None
 
     @property
+    def helped(self) -> bool:
+        """Can it be helped there?"""
+        return getattr(self.own, "helped", False)
+
+    def remaining(self) -> Remaining | None:
+        """The rest that it left when it was here."""
+        remaining: Remaining | None = getattr(self.own, "remaining", lambda: None)()
+        return remaining
+
+    @property
     def proved(self) -> float:
         """Part of the work that is done, as far as it is seen from here."""
         return 0.0 if self.away else getattr(self.own, "proved", 0.0)
 
     def advance(self, budget: Budget) -> Answer | None:
         """Work here at first; later look for an answer. Raises `BudgetError`."""
+        if self._said is not None:
+            return self._said
         if self.away:
             return self._awaited(budget)
         begun = monotonic()
@@ -95,8 +119,11 @@ class Apart:
         finally:
             self._spent += monotonic() - begun
             self.figures = self.own.figures
+            self.unwritten = getattr(self.own, "unwritten", None)
         if answer is None and self._spent >= self._here:
-            self._leave(budget.root)
+            self._here = inf
+            if self.own.leaves():  # type: ignore[attr-defined]
+                self._leave(self._budget)
         return answer
 
     def end(self) -> str:
@@ -108,7 +135,6 @@ class Apart:
 
     def _leave(self, budget: Budget) -> None:
         """Start another process; it stays here where time is short, or memory is limited."""
-        self._here = inf
         if budget.memory_mb is not None or (budget.left is not None and budget.left < _LEAST):
             return
         try:
@@ -129,21 +155,28 @@ class Apart:
     def _awaited(self, budget: Budget) -> Answer | None:
         """The answer, if there is one; at all where the time is not only a share."""
         whole = budget is budget.whole
-        while self.away:
-            answer = self._received(budget, _LOOK if whole else 0.0)
-            if answer is not None:
-                return answer
-            if not whole:
-                return None
-            budget()
+        if not whole:  # also a look while somebody waits here: help stays offered
+            return self._received(budget, False)
+        try:
+            while self.away:
+                answer = self._received(budget, True)
+                if answer is not None:
+                    return answer
+                budget()
+        except BudgetError:
+            with suppress(OSError):  # it has ended
+                self._offered(False)
+            raise
         return None
 
-    def _received(self, budget: Budget, seconds: float) -> Answer | None:
-        """An answer that the process gives within so many seconds."""
+    def _received(self, budget: Budget, waits: bool) -> Answer | None:
+        """An answer that the process gives now, or while nothing else is to be done here."""
         process = self._process
         assert process is not None
         try:
-            if not process.connection.poll(seconds):
+            if waits:
+                self._offered(True)
+            if not process.connection.poll(_LOOK if waits else 0.0):
                 budget.saw(own_resident_mb() + process.resident_mb)
                 return None
             message = process.connection.recv()
@@ -151,15 +184,23 @@ class Apart:
                 self._send(process)
             elif isinstance(message, logging.LogRecord):
                 relay(message)
+            elif isinstance(message, Piece) and self._helping is not None:
+                with limited(budget):
+                    self._helping.does(message)
             elif isinstance(message, Done):
                 self.end()
-                return self._answer(message.outcome)
+                self._said = self._answer(message.outcome)
         except (EOFError, OSError):
-            return Unknown(Reason.FAILURE, f"its process ended: {self.end()}")
-        return None
+            self._said = Unknown(Reason.FAILURE, f"its process ended: {self.end()}")
+        return self._said
+
+    def _offered(self, yes: bool) -> None:
+        """Offer help, or withdraw it, where there is anybody to be helped."""
+        if self.away and self._helping is not None:
+            self._helping.offered(yes)
 
     def _send(self, process: WorkerProcess[None]) -> None:
-        limit = None if self._deadline == inf else max(0.0, self._deadline - monotonic())
+        limit = None if self._deadline == inf else _early(self._deadline - monotonic())
         level = logging.getLogger("venmas").getEffectiveLevel()
         try:
             pickled = pickle.dumps(self.own)
@@ -167,12 +208,19 @@ class Apart:
             log.info("it stays in this process: %s", error)
             self.end()
         else:
-            process.connection.send(Order(_Going(pickled), limit, level))
+            process.connection.send(Order(_Going(pickled), limit, level, helped=True))
+            self._helping = Helping(process.connection)
 
     def _answer(self, outcome: Any) -> Answer:
         if not isinstance(outcome, tuple):  # of a worker that met an error
             return Unknown(Reason.FAILURE, f"its process failed: {outcome.message}")
-        answer: Answer = outcome[0]
-        figures: Figures = outcome[1]
+        answer: Answer
+        figures: Figures
+        answer, figures, self.unwritten = outcome
         self.figures = Elsewhere(figures, monotonic() - self._left)
         return answer
+
+
+def _early(left: float) -> float:
+    """Seconds after which it says what it has."""
+    return max(0.0, left - max(_EARLY, _PART * left))

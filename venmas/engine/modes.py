@@ -7,8 +7,8 @@ main procedure is; what another one has begun may go on in a later stage.
     adaptive:  explicit -> (branch-and-bound, cells, covers | flowpipes) -> (flowpipes | branch-and-bound)
                -> (polytopes, exact, bound-propagation, cell-mapping, cells, covers, polyhedra, flowpipes
                | reachability) -> (covers, polyhedra | flowpipes) -> (mono | exact)
-    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> covers -> k-induction -> polyhedra -> covers
-               -> cell-mapping -> forever -> cell-mapping -> forever
+    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> covers -> k-induction -> covers -> polyhedra
+               -> covers -> cell-mapping -> forever -> cell-mapping -> forever
     linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
                -> forever-ltl
 """
@@ -112,6 +112,8 @@ ADAPTIVE = Mode(
             Turn("polyhedra", share=0.4, begun=True),
             Turn("flowpipes", left=1 / 2, pause=1.0, begun=True),
         ),
+        (Turn("polyhedra", left=1 / 4, begun=True),),
+        (Turn("covers", left=3 / 4, begun=True),),  # here, or with help from here
         # no solver is trusted: it may show a violation, and its "infeasible" is a note
         (Turn("mono", share=0.5, after=1.0), Turn("exact", pause=0.4, again=True)),
     ),
@@ -137,9 +139,11 @@ _MODES = (
         (
             (Turn("fixpoints", first=0.5, share=0.35), Turn("predicate-abstraction")),
             (Turn("fixpoints", left=1 / 2),),  # goes on where it was
-            (Turn("covers", left=1 / 20, certified=True),),  # it goes on beside others, if there is another core
+            (Turn("covers", left=1 / 20, certified=True),),  # one of both goes on beside others
+            (Turn("polyhedra", left=1 / 20, certified=True),),
             (Turn("k-induction", left=1 / 2),),
-            (Turn("polyhedra", left=2 / 5),),
+            (Turn("covers", left=1 / 4),),
+            (Turn("polyhedra", left=1 / 3),),
             (Turn("covers", left=1 / 3),),
             (Turn("cell-mapping", left=1 / 3, again=True),),  # certificates are from those after it, if there are any
             (Turn("forever", left=1 / 2),),

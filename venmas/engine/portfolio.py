@@ -64,6 +64,8 @@ class Portfolio:
         """What is worth a note where no verdict is found."""
         self._unwritten: tuple[str, Proved] | None = None
         """The procedure that proved the property, and its answer, where its proof was not written down in time."""
+        self._elsewhere: dict[str, Session] = {}
+        """Sessions about the property that go on in other processes when the time of this one is over."""
 
     # -- the property and its side conditions --------------------------------------------------------------------------
 
@@ -73,14 +75,25 @@ class Portfolio:
         What no proof to be written is found of in time is asked once more without one. Raises `BudgetError`, and
         `ModelError` where a run leaves the declared box (design S1).
         """
-        answer = self._in_time(question)
+        try:
+            return self._answer(question)
+        finally:
+            _end(self._elsewhere)
+
+    def _answer(self, question: Asked) -> Answer:
+        try:
+            answer = self._in_time(question)
+            if isinstance(answer, Unknown) and answer.reason is Reason.TIME and self._unwritten is None:
+                answer = self._late(question) or answer
+        except BudgetError as error:
+            if self._unwritten is None or error.reason is not Reason.TIME:
+                raise
+            answer = Unknown(error.reason, error.message)
         if isinstance(answer, Unknown) and self._unwritten is not None and isinstance(question, Question):
             self.decided, proved = self._unwritten
             self.tried[self.decided].why = ""
             self.notes += self._deadlocks(question, proved)
             return proved
-        if isinstance(answer, Unknown) and answer.reason is Reason.TIME:
-            return self._late(question) or answer
         return answer
 
     def _in_time(self, question: Asked) -> Answer:
@@ -98,12 +111,14 @@ class Portfolio:
             return None
         main, begun = self.main, self._begun
         self.main, self._begun = self.budget.within(_WITHOUT * left), {}
-        answer = self._in_time(replace(question, certified=False))
-        self.main = main
-        if isinstance(answer, Unknown):
-            self._begun = begun
-            return None
-        return answer
+        answer: Answer | None = None
+        try:
+            answer = self._in_time(replace(question, certified=False))
+        finally:
+            self.main = main
+            if answer is None or isinstance(answer, Unknown):
+                self._begun = begun
+        return None if isinstance(answer, Unknown) else answer
 
     def _settled(self, question: Asked) -> Answer:
         answer = self.decide(question)
@@ -208,15 +223,24 @@ class Portfolio:
         """
         self.decided, self._refused, self.stuck = "", {}, None
         sessions, main = dict(begun or {}), self._for(question)
+        if question.about == "property":
+            sessions, self._elsewhere = sessions | self._elsewhere, {}
         try:
             answer = self._in_stages(question, sessions, main, without)
             if answer is None or (isinstance(answer, Unknown) and not answer.final):
                 answer = self._awaited(sessions, self.budget if self.mode.resort else main) or answer
             return answer or self.stuck or self._untaken()
+        except BudgetError as error:
+            if error.budget is not self.main or question.about != "property":
+                raise
+            if question.certified:  # it may be asked once more without
+                self._elsewhere = {name: sessions.pop(name) for name in list(sessions) if away(sessions[name])}
+                raise
+            if (answer := self._awaited(sessions, self.budget)) is None:
+                raise
+            return answer
         finally:
-            for session in sessions.values():
-                if away(session):
-                    session.end()  # type: ignore[attr-defined]
+            _end(sessions)
 
     def _awaited(self, sessions: dict[str, Session], budget: Budget) -> Answer | None:
         """The answer of a session that goes on in another process, when all others have ended."""
@@ -291,10 +315,10 @@ class Portfolio:
                 why = unread(procedure, question) or procedure.accepts(question, self.run)
                 if why is None:
                     session = procedure.start(question, self.run)
-                    if getattr(procedure, "apart", False) and self._several(question):
+                    if self._several(question) and hasattr(session, "leaves"):
                         from venmas.engine.apart import Apart
 
-                        session = Apart(session, self.run)
+                        session = Apart(session, self.run, self.budget)
                     if question.about == "property":
                         self._begun[name] = session
                     return session
@@ -321,14 +345,14 @@ class Portfolio:
         finally:
             entry.seconds += monotonic() - begun
             entry.figures = session.figures
+            if (made := getattr(session, "unwritten", None)) is not None:
+                self._unwritten = name, made
         if isinstance(answer, Proved) and answer.basis == "solver" and not self._believes:
             names = " and ".join(self.run.programs.solvers) or "a solver"
             note = f"{names} found no violation, up to tolerances, which is no proof: `--trust solver` takes its word"
             self.told = [note]
             answer = Unknown(Reason.TOLERANCE, note)
         if isinstance(answer, Unknown):
-            if answer.unwritten is not None:
-                self._unwritten = name, answer.unwritten
             entry.why = answer.message
             log.info("%s: %s", name, answer.message)
         elif answer is not None:
@@ -357,3 +381,10 @@ def limits(seconds: float | None, owed: bool, searched: bool) -> float | None:
     """Seconds of the time limit that all but the last resort may use; `owed`: a proof in rationals is; `searched`: it
     can be searched for."""
     return seconds if seconds is None or not owed else (SHARE if searched else WRITTEN) * seconds
+
+
+def _end(sessions: Mapping[str, Session]) -> None:
+    """End what goes on in other processes."""
+    for session in sessions.values():
+        if away(session):
+            session.end()  # type: ignore[attr-defined]

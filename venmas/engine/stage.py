@@ -83,7 +83,6 @@ class Stage:
             session = self.sessions[name]
             answer = self.budget.spend(_LOOK, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023
             if isinstance(answer, Unknown):
-                del self.sessions[name]
                 self.portfolio.stuck = answer
             elif answer is not None:
                 return answer
@@ -96,9 +95,11 @@ class Stage:
                 session = self.portfolio.start(turn.procedure, self.question, budget)
                 if session is not None:
                     self.sessions[turn.procedure] = session
+        session = self.sessions.get(self.main.procedure)
+        helped = session is not None and away(session) and getattr(session, "helped", False)
         self.others = [turn for turn in self.others if self._here(turn)]
         if not self._here(self.main):
-            return self._without()
+            return self._step() if helped and not self.others else self._without()
         eager = {t.procedure for t in self.others if self._eager(t)}
         for turn in self.others:
             self.shares.grant(turn.procedure, turn.first)

@@ -80,17 +80,29 @@ def frames(names: Sequence[str], runs: Floats) -> list[Frame]:
     n = len(names)
     spread = np.maximum(np.ptp(runs, axis=1).max(0), 1e-9)
     made = [_frame(names, np.diag(1 / spread))]
-    before, after = (part.reshape(-1, n) / spread for part in (runs[:-1], runs[1:]))
     late = runs[len(runs) // 2 :].reshape(-1, n) / spread
     with np.errstate(all="ignore"):
-        ones = np.ones((len(before), 1))
-        fitted = np.linalg.lstsq(np.hstack([before, ones]), after, rcond=None)[0][:n].T
-        values, vectors = np.linalg.eig(fitted)
+        values, vectors = np.linalg.eig(_fitted(runs / spread)[0][:n].T)
         modes = np.stack([v.imag if at.imag < 0 else v.real for at, v in zip(values, vectors.T, strict=True)], 1)
         for basis in (modes, np.linalg.eigh(np.cov(late.T).reshape(n, n))[1]):
             if n > 1 and np.isfinite(basis).all() and np.linalg.cond(basis) < _SKEW:
                 made.append(_frame(names, np.linalg.inv(basis) / spread))
     return [frame for frame in made if frame is not None]
+
+
+def widened(runs: Floats) -> Floats:
+    """Width of what comes of one state in a step, as far as steps are not linear ones: part of what runs reach of each
+    coordinate, (n,)."""
+    rest = _fitted(runs / np.maximum(np.ptp(runs, axis=1).max(0), 1e-9))[1]
+    return np.asarray(2 * rest.std(0))
+
+
+def _fitted(runs: Floats) -> tuple[Floats, Floats]:
+    """The linear step that is nearest to those of runs (T, B, n), (n + 1, n), and what is left of these, (R, n)."""
+    before, after = (part.reshape(-1, runs.shape[2]) for part in (runs[:-1], runs[1:]))
+    before = np.hstack([before, np.ones((len(before), 1))])
+    fitted = np.linalg.lstsq(before, after, rcond=None)[0]
+    return np.asarray(fitted), np.asarray(after - before @ fitted)
 
 
 def directions(frame: Frame, others: Sequence[Frame], runs: Floats) -> Ints:

@@ -65,6 +65,11 @@ class Plan:
                 known |= {*part}
         self.rest = names - known
 
+    @property
+    def size(self) -> int:
+        """Number of the variables that p depends on and that change."""
+        return len(self.parts[0] or self.loop.moved)
+
     def part(self, number: int, again: bool) -> tuple[str, ...]:
         """The variables of a part; again: with those of parts before."""
         return self._ordered({*self.parts[number], *self.again[number]}) if again else self.parts[number]

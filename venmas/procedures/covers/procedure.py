@@ -28,6 +28,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
+
 from venmas.answer import Answer, Proved, Remaining, Unknown
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, limited
@@ -41,7 +43,7 @@ from venmas.model.system.variables import Box
 from venmas.procedure import Run
 from venmas.procedures.covers.cover import Cover
 from venmas.procedures.covers.following import Following, Task
-from venmas.procedures.covers.frame import Frame
+from venmas.procedures.covers.frame import Frame, widened
 from venmas.procedures.covers.plan import Plan
 from venmas.procedures.covers.polyhedra import Polyhedra
 from venmas.procedures.covers.proof import written
@@ -55,6 +57,8 @@ _SHORT = 5
 """Steps below which sets are followed as well without a grid."""
 _MANY = 4
 """Variables of what is for polyhedra, at least."""
+_GRID, _WIDE = 12, 64
+"""Cells along each coordinate, and how many noise makes of one in a step where polyhedra lead farther than covers."""
 _LONG = 10
 """Steps from which on it is tried before others have long turns."""
 _PATIENCE = 10.0
@@ -89,7 +93,7 @@ class CoverSearch:
 
     name = "covers"
     help = "Boxes on grids in skew coordinates, around all states that runs reach."
-    smooth = noisy = apart = True
+    smooth = noisy = True
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """AG p, for ever or in a window of steps, p about one state, of systems of a few real variables."""
@@ -115,15 +119,14 @@ class PolyhedraSearch(CoverSearch):
 
     name = "polyhedra"
     help = "Template polyhedra, around all states that runs reach."
-    apart = False
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Questions that covers take, about four real variables and more."""
         if why := super().accepts(question, run):
             return why
         plan = Plan(question)
-        few = len(plan.parts[0] or plan.loop.moved) < _MANY
-        return f"it is for {_MANY} variables and more that change and that p depends on" if few else None
+        few = f"it is for {_MANY} variables and more that change and that p depends on"
+        return few if plan.size < _MANY else None
 
     def start(self, question: Question, run: Run) -> CoverSession:
         """Nothing is done yet."""
@@ -157,6 +160,19 @@ class CoverSession:
         """The first part as it was covered first, where all are covered again."""
         self._level, self._spent = 0, 0.0
         self._roots: tuple[Box, ...] = ()
+        self._wide = False
+        """Does noise make many cells of one?"""
+        self.unwritten: Proved | None = None
+        """The answer, before its proof is written down."""
+
+    @property
+    def helped(self) -> bool:
+        """May another process follow some of the sets?"""
+        return self._sets is Cover
+
+    def leaves(self) -> bool:
+        """Is it to go on in another process? The one of covers and polyhedra that is expected to lead farther is."""
+        return self._wide == (self._sets is Polyhedra)
 
     @property
     def proved(self) -> float:
@@ -187,6 +203,7 @@ class CoverSession:
             answer = self._proved()
             if answer.leaving or not question.certified:
                 return answer
+            self.unwritten = answer
             made = written(answer, question, [(one.names, cover.grid()) for one, cover in self._covers()], budget.whole)
             if not isinstance(made, int):
                 return made
@@ -268,6 +285,8 @@ class CoverSession:
         if runs is None:
             return "no runs were found that tell how wide sets are"
         wrong = FALSE if number else nnf(holds, negate=True)
+        if not number and self._plan.size >= _MANY:
+            self._wide = float(np.prod(1 + _GRID * widened(runs))) > _WIDE
         task = Task(axes, first, last, wrong, question.semantics == "float32", question.inside or number > 0)
         way = self._first.rounds.way if self._first is not None and not number else Way(0, 1, 0)
         only = way._replace(along=_LEVELS[self._level]) if self._level else None

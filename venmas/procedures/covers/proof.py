@@ -42,5 +42,5 @@ def written(
     except CheckError as error:
         return (error.line - 1) // 2 if len(grids) > 1 else 0
     if checked is None:
-        return Unknown(Reason.OPEN, "its proof was not written down in its part of the time", unwritten=answer)
+        return Unknown(Reason.OPEN, "its proof was not written down in its part of the time")
     return replace(answer, proof=Written(_KIND, tuple(lines)))
