@@ -7,11 +7,12 @@ leave of it is kept, rounded outward.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.checker.covers.paving import SIDE, Bools, CrowdedError, Ints, Paving, Tick, unhurried
+from venmas.checker.covers.paving import SIDE, CrowdedError, Ints, Paving, Tick, unhurried
 
 _PASSES = 2
 """Times that all bounds are looked at for a part."""
@@ -42,41 +43,64 @@ class Polyhedron:
             raise CrowdedError
         first = self.low[:n] // SIDE
         size = int((-(-self.high[:n] // SIDE) - first).max(initial=1))
-        corners = np.indices((2,) * n).reshape(n, -1).T
-        cell, low, high = np.zeros((1, n), dtype=np.int64), self.low[None, :n], self.high[None, :n]
+        corners = np.indices((2,) * n).reshape(n, -1)
+        cell, low, high = np.zeros((n, 1), dtype=np.int64), self.low[:n, None], self.high[:n, None]
+        cut = [np.arange(1)] * len(self.directions)
         for level in range(max(0, size - 1).bit_length(), -1, -1):
-            corner = ((cell << level) + first) * SIDE
+            corner = ((cell << level) + first[:, None]) * SIDE
             low, high = np.maximum(low, corner), np.minimum(high, corner + (SIDE << level))
-            some, low, high = self._tightened(low, high, tick)
-            cell, low, high = cell[some], low[some], high[some]
+            cut = self._tightened(low, high, cut, tick)
+            some = np.flatnonzero((low <= high).all(0))
+            place = np.full(cell.shape[1], -1)
+            place[some] = np.arange(len(some))
+            cell, low, high = cell[:, some], low[:, some], high[:, some]
             if not level:
                 break
-            if len(cell) << n > most << 3:
+            if len(some) << n > most << 3:
                 raise CrowdedError
-            cell = (2 * cell[:, None] + corners).reshape(-1, n)
-            low, high = np.repeat(low, 1 << n, 0), np.repeat(high, 1 << n, 0)
-        if len(cell) > most:
+            cut = [_parts(at[at >= 0], n) for at in (place[at] for at in cut)]
+            cell = (2 * cell[:, :, None] + corners[:, None]).reshape(n, -1)
+            low, high = np.repeat(low, 1 << n, 1), np.repeat(high, 1 << n, 1)
+        if len(some) > most:
             raise CrowdedError
-        cell = cell + first
-        order = np.lexsort(cell.T[::-1])
-        return Paving(np.insert(cell[order], 0, 0, 1), low[order], high[order])
+        cell = cell + first[:, None]
+        order = np.lexsort(cell[::-1])
+        return Paving(np.insert(cell[:, order].T, 0, 0, 1), low[:, order].T, high[:, order].T)
 
-    def _tightened(self, low: Ints, high: Ints, tick: Tick) -> tuple[Bools, Ints, Ints]:
-        """Boxes around it in some boxes, (R, n) twice, after those of them that have any of it."""
+    def _tightened(self, low: Ints, high: Ints, cut: Sequence[Ints], tick: Tick) -> list[Ints]:
+        """Cut boxes, (n, R) twice, to what is around their points of it; those with none have low > high somewhere.
+
+        cut: those that each direction may cut. Result: those that it still may.
+        """
         # low only grows and high only shrinks: a part without any, whose sums may wrap then, stays one
-        n, low, high = self.directions.shape[1], low.copy(), high.copy()
+        n, left = self.directions.shape[1], list(cut)
         for _ in range(_PASSES):
-            for row, least, most in zip(self.directions, self.low[n:], self.high[n:], strict=True):
+            for k, row in enumerate(self.directions):
                 tick()
-                axes = np.flatnonzero(row)
-                a, b = row[axes] * low[:, axes], row[axes] * high[:, axes]
-                a, b = np.minimum(a, b), np.maximum(a, b)
-                over, under = most - a.sum(1), b.sum(1) - least  # room above the least value, and below the greatest
-                for j, axis in enumerate(axes):
-                    up, down = over + a[:, j], b[:, j] - under  # row[axis] y is at most up, at least down
-                    if row[axis] < 0:
-                        up, down = -down, -up
-                    c = abs(int(row[axis]))
-                    high[:, axis] = np.minimum(high[:, axis], -(-up // c))
-                    low[:, axis] = np.maximum(low[:, axis], down // c)
-        return np.asarray((low <= high).all(1)), low, high
+                left[k] = _cut(low, high, left[k], row, int(self.low[n + k]), int(self.high[n + k]))
+        return left
+
+
+def _parts(boxes: Ints, n: int) -> Ints:
+    """The halves along each coordinate of boxes of some numbers."""
+    return ((boxes[:, None] << n) + np.arange(1 << n)).reshape(-1)
+
+
+def _cut(low: Ints, high: Ints, at: Ints, row: Ints, least: int, most: int) -> Ints:
+    """Cut some of the boxes, (n, R) twice, to what is around their points with ``least <= row y <= most``.
+
+    Result: those of them, or of parts of them, that may have others.
+    """
+    terms = [(axis, int(row[axis])) for axis in np.flatnonzero(row).tolist()]
+    ends = {axis: (low[axis, at], high[axis, at]) for axis, _ in terms}
+    under = sum((c * ends[axis][c < 0] for axis, c in terms), np.zeros(len(at), dtype=np.int64))
+    over = sum((c * ends[axis][c > 0] for axis, c in terms), np.zeros(len(at), dtype=np.int64))
+    some = np.flatnonzero((under < least) | (over > most))
+    at, up, down = at[some], most - under[some], over[some] - least  # room above the least value, below the greatest
+    for axis, c in terms if len(at) else ():
+        a, b = ends[axis][0][some], ends[axis][1][some]
+        if c > 0:
+            high[axis, at], low[axis, at] = np.minimum(b, a - -up // c), np.maximum(a, b + -down // c)
+        else:
+            low[axis, at], high[axis, at] = np.maximum(a, b + -up // -c), np.minimum(b, a - -down // -c)
+    return at
