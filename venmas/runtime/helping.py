@@ -1,7 +1,7 @@
 """Help between two processes: one that waits does pieces of work of the other.
 
     waiting: Helping.offered(True) .. Helping.does(piece) .. Helping.offered(False)
-    working: Helper.give(work, ..) -> Gift, which is asked for its result later
+    working: shared(pieces, ..), or Helper.give(work, ..) -> Gift, which is asked for its result later
 
 Both ends are of one pipe, on which whatever else they send goes on. An offer has a number: a piece that was sent before
 it was withdrawn is dropped, and whoever sent it does it itself. One piece at a time is under way, a part of a second
@@ -12,17 +12,26 @@ from __future__ import annotations
 
 import logging
 import pickle
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
 
 _LOOK = 0.05
 """Seconds between two looks for a result, where there is nothing else to do."""
+_BRIEF = 0.4
+"""Seconds of a piece, at most, that another process may do: it cannot be stopped in the middle."""
+_SOON = 0.25
+"""Part of the time of the last piece that the result of another one is waited for: else whoever made it does nothing
+until a further one is done."""
+_Key = TypeVar("_Key")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -91,18 +100,18 @@ class Gift:
             self._helper.hears(_LOOK)
         return self.made
 
-    def ready(self) -> bool:
-        """Is the result here?"""
+    def ready(self, seconds: float = 0.0) -> bool:
+        """Is the result here, within some seconds?"""
         if self.made is None:
-            self._helper.hears(0.0)
+            self._helper.hears(seconds)
         return self.made is not None
 
 
 class Helper:
-    """The end that is helped. connection: to the other one."""
+    """The end that is helped. connection: to the other one. brief: was the last piece that was done here?"""
 
     def __init__(self, connection: Connection[Any, Any]) -> None:
-        self._connection, self._number = connection, 0
+        self._connection, self._number, self.brief = connection, 0, False
         self._gift: Gift | None = None
         self._sent: tuple[object, bytes] = (None, b"")
 
@@ -146,3 +155,48 @@ def helped(connection: Connection[Any, Any] | None) -> Iterator[None]:
 def helper() -> Helper | None:
     """Whoever may help what runs here."""
     return _HELPER.get()
+
+
+def shared(
+    left: deque[_Key],
+    sides: Callable[[_Key], tuple[Any, ...]],
+    work: Callable[..., _Result],
+    takes: Callable[[_Key, _Result], None],
+    here: Callable[..., _Result] | None = None,
+) -> None:
+    """Do pieces that are left, the last ones in another process, if one has nothing else to do.
+
+    sides: what work is called with for a piece. takes: gets each result, in any order; its piece is left until then, so
+    that it goes on where an error ended it. here: the work in this process, if that is another one.
+    """
+    other = helper()
+    gift: tuple[_Key, Gift] | None = None
+    last = 0.0
+    try:
+        while left or gift is not None:
+            if gift is not None and (gift[1].ready(_SOON * last) or not left):
+                piece, sent = gift
+                gift = None
+                _taken(left, takes, piece, sent)
+                continue
+            if gift is None and other is not None and other.brief and len(left) > 1:
+                given = other.give(work, *sides(left[-1]))
+                gift = None if given is None else (left.pop(), given)
+            begun, piece = monotonic(), left[0]
+            takes(piece, (here or work)(*sides(piece)))
+            left.popleft()
+            last = monotonic() - begun
+            if other is not None:
+                other.brief = last < _BRIEF
+    finally:
+        if gift is not None:
+            _taken(left, takes, *gift)
+
+
+def _taken(left: deque[_Key], takes: Callable[[_Key, _Result], None], piece: _Key, gift: Gift) -> None:
+    """Take what another process made of a piece, which is left until then."""
+    made = gift.wait()
+    left.append(piece)
+    if not made.failed:
+        takes(piece, made.result)
+        left.pop()

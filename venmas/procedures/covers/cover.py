@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import starmap
-from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +16,10 @@ from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving, Tick
 from venmas.procedures.covers.following import BITS, FINE, Following, Leg, Seen, Task
 from venmas.procedures.covers.frame import Frame
 from venmas.procedures.covers.layers import BATCH, CoarseError, Images, Layer, Layers
-from venmas.runtime.helping import Gift, helper
+from venmas.runtime.helping import shared
 
 _LEAST = 12
 """Halvings of the units of a grid, at most, while what runs reach becomes smaller."""
-_BRIEF = 0.4
-"""Seconds of a batch, at most, that another process may do: it cannot be stopped in the middle."""
 
 
 class Came(NamedTuple):
@@ -135,34 +132,13 @@ class Cover(Following):
         return self._scaled[halved, depth]
 
     def _follow(self, layer: Layer, onto: Onto, budget: Budget) -> None:
-        """Follow all batches that are left, the last ones in another process, if one has nothing else to do."""
-        given: tuple[int, Gift] | None = None
-        brief = False
-        try:
-            while layer.left or given is not None:
-                if given is not None and (given[1].ready() or not layer.left):
-                    self._taken(layer, *given)
-                    given = None
-                    continue
-                budget()
-                if given is None and brief and len(layer.left) > 1 and (other := helper()) is not None:
-                    gift = other.give(onto, *self._ends(layer, layer.left[-1]))
-                    given = None if gift is None else (layer.left.pop(), gift)
-                begun, number = monotonic(), layer.left[0]
-                self._takes(layer, number, onto(*self._ends(layer, number), budget.whole))
-                layer.left.popleft()
-                brief = monotonic() - begun < _BRIEF
-        finally:
-            if given is not None:
-                self._taken(layer, *given)
+        """Follow all batches that are left."""
 
-    def _taken(self, layer: Layer, number: int, gift: Gift) -> None:
-        """Take what another process made of a batch, or the batch back."""
-        made = gift.wait()
-        if made.failed:
-            layer.left.append(number)
-        else:
-            self._takes(layer, number, made.result)
+        def here(low: Ints, high: Ints) -> Came:
+            budget()
+            return onto(low, high, budget.whole)
+
+        shared(layer.left, lambda n: self._ends(layer, n), onto, lambda n, came: self._takes(layer, n, came), here)
 
     def _takes(self, layer: Layer, number: int, came: Came) -> None:
         """Note what came of a batch."""
