@@ -17,8 +17,10 @@ from tests.checker.test_covers_check import FINE, check, grid, turning
 from tests.procedures.covers.systems import loop, runs, task
 from venmas import System
 from venmas.checker.covers import check as checks
-from venmas.checker.covers.batch.course import Course, OpenSetError, boxed
+from venmas.checker.covers.alone import Alone
+from venmas.checker.covers.batch.course import Came, Course, boxed
 from venmas.checker.covers.grid import Axes, Finer, Grid
+from venmas.checker.covers.paving import CrowdedError
 from venmas.checker.file import KINDS
 from venmas.checker.flowpipes.curves import BeyondError
 from venmas.checker.format.about import About
@@ -33,7 +35,7 @@ from venmas.model.evaluation.cuts import Fineness
 from venmas.model.evaluation.simulate import Exact
 from venmas.nn import Layer, Network
 
-_Followed = checks.Following._followed
+_followed = Alone.followed
 _boxes = Course.boxes
 
 
@@ -46,17 +48,17 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How many sets were followed in batches and one by one."""
     counts: Counter[str] = Counter()
 
-    def boxes(self: Course, begin: Any, size: int, *rest: Any) -> Any:
+    def boxes(self: Course, begin: Any, size: int, *rest: Any) -> Came:
         made = _boxes(self, begin, size, *rest)
         counts["batched"] += size
         return made
 
-    def followed(self: checks.Following, *rest: Any) -> Any:
+    def followed(self: Alone, *rest: Any) -> Any:
         counts["alone"] += 1
-        return _Followed(self, *rest)
+        return _followed(self, *rest)
 
     monkeypatch.setattr(Course, "boxes", boxes)
-    monkeypatch.setattr(checks.Following, "_followed", followed)
+    monkeypatch.setattr(Alone, "followed", followed)
     return counts
 
 
@@ -68,7 +70,7 @@ def batched(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AloneError
 
     monkeypatch.setattr(checks, "_FEW", 1)
-    monkeypatch.setattr(checks.Following, "_followed", followed)
+    monkeypatch.setattr(Alone, "followed", followed)
 
 
 def all_kinds(smooth: bool = True) -> System:
@@ -118,7 +120,7 @@ def test_exact_states_are_in_the_boxes(seed: int, steps: int, fine: int, kinds: 
     course = Course(axes, FALSE, 0, Fineness(4, 1, 1, 3), False, False)
     try:
         found = course.boxes(boxed(axes.names, columns, low, high), size, 1, steps, rows, lambda: None)
-    except (BeyondError, OpenSetError):  # too many
+    except (BeyondError, CrowdedError):  # too many
         return
     for k in range(size):
         for _ in range(5):
@@ -137,7 +139,7 @@ def test_exact_states_are_in_the_boxes(seed: int, steps: int, fine: int, kinds: 
                 seen = [sum(c * state[name] for c, name in zip(row, axes.names, strict=True)) for row in rows]
                 assert any(
                     all(a <= v <= b for a, b, v in zip(*ends, seen, strict=True))
-                    for ends in zip(found[0].tolist(), found[1].tolist(), strict=True)
+                    for ends in zip(found.low[found.of == k].tolist(), found.high[found.of == k].tolist(), strict=True)
                 )
 
 
@@ -361,13 +363,13 @@ def test_open_sets_are_told_by_their_batch() -> None:
     rows = ((Fraction(60), Fraction(0)), (Fraction(0), Fraction(60)))
     low = np.array([[k, 0] for k in range(60)])
 
-    def followed(high: int) -> Any:
+    def followed(high: int) -> Came:
         return course.boxes(boxed(axes.names, columns, low, low + high), 60, 1, 1, rows, lambda: None)
 
-    assert len(followed(1)[0]) == 60
+    assert len(followed(1).low) == 60 and not followed(1).open.any()
     low[7] = 200, 9
-    with pytest.raises(OpenSetError):
-        followed(1)
+    came = followed(1)
+    assert np.flatnonzero(came.open).tolist() == [7] and sorted(came.of.tolist()) == [k for k in range(60) if k != 7]
     low[7] = 1 << 44, 9
     with pytest.raises(BeyondError):
         followed(1 << 43)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeAlias
 
@@ -13,11 +14,17 @@ import pytest
 
 from tests.procedures.covers.systems import loop, runs, task
 from venmas.budget import Budget
-from venmas.procedures.covers import cover as room
-from venmas.procedures.covers import layers
+from venmas.checker.covers import check as checks
+from venmas.checker.covers import extremes
+from venmas.checker.covers.check import Following
+from venmas.checker.covers.parts import Hull
+from venmas.logic import TRUE
+from venmas.procedures.covers import layers, polyhedra
 from venmas.procedures.covers.cover import Cover
 from venmas.procedures.covers.frame import frames
 from venmas.procedures.covers.layers import CoarseError
+from venmas.procedures.covers.polyhedra import Polyhedra
+from venmas.runtime import helping as room
 from venmas.runtime.helping import Helper, Helping, Piece, helped, helper
 
 Ends: TypeAlias = "tuple[Connection[Any, Any], Connection[Any, Any]]"
@@ -133,11 +140,8 @@ def states(cover: Cover, steps: int, each: Callable[[], None] = lambda: None) ->
     return [*made, cover.leaving, cover.shown]
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_covers_are_the_same_with_help(monkeypatch: pytest.MonkeyPatch, ends: Ends, fails: bool) -> None:
-    """Help comes and goes at any time, and fails now and then."""
-    monkeypatch.setattr(layers, "BATCH", 4)
-    monkeypatch.setattr(room, "_BRIEF", 60.0)
+def serving(ends: Ends, fails: bool) -> tuple[threading.Thread, list[bool]]:
+    """A thread that helps; help comes and goes at any time, and fails now and then; and what became of pieces."""
     rng, helping, done = np.random.default_rng(int(fails)), Helping(ends[0]), list[bool]()
 
     def serve() -> None:
@@ -153,6 +157,21 @@ def test_covers_are_the_same_with_help(monkeypatch: pytest.MonkeyPatch, ends: En
     helping.offered(True)
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
+    return thread, done
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are small, and all of them brief."""
+    for module, name in ((layers, "BATCH"), (polyhedra, "BATCH"), (checks, "_BATCH"), (extremes, "_FEW")):
+        monkeypatch.setattr(module, name, 4)
+    monkeypatch.setattr(room, "_BRIEF", 60.0)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("fails", [False, True])
+def test_covers_are_the_same_with_help(ends: Ends, fails: bool) -> None:
+    thread, done = serving(ends, fails)
     for seed in range(5):
         asked = task(loop(seed), 0, 12)
         sampled = runs(asked, seed, 12)
@@ -166,10 +185,38 @@ def test_covers_are_the_same_with_help(monkeypatch: pytest.MonkeyPatch, ends: En
     assert done.count(True) > 10 and done.count(False) > 3
 
 
-def test_a_batch_that_ends_with_the_time_is_not_lost(monkeypatch: pytest.MonkeyPatch, ends: Ends) -> None:
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("fails", [False, True])
+def test_polyhedra_and_their_checks_are_the_same_with_help(ends: Ends, fails: bool) -> None:
+    """So are checks of covers."""
+    thread, done = serving(ends, fails)
+    for seed in (2, 4, 5, 8):
+        asked = task(loop(seed), 0, 12)
+        sampled = runs(asked, seed, 12)
+        frame = frames(asked.axes.names, sampled)[0]
+        made = list[Any]()
+        for here in (None, ends[1]):
+            with helped(here):
+                one = Polyhedra(asked, frame, 1, 4, sampled)
+                for _ in range(8):
+                    one.advance(Budget(60))
+                made.append((one._sets.cell.tolist(), one._sets.low.tolist(), one.reached(), one.step))
+                for covers in (one, Cover(asked, frame, 1, 4, sampled)):
+                    hull = Hull({})
+                    follow = Following(asked.axes, (0, 8, TRUE), covers.grid(), False, False, hull)
+                    follow.grid = replace(follow.grid, boxes=1 << 20)
+                    follow.run(lambda: None)
+                    made.append((follow._layer.low.tolist(), follow._layer.high.tolist(), hull.ranges))
+        assert made[:3] == made[3:]
+    ends[1].send(None)
+    thread.join(10)
+    assert done.count(True) > 10 and done.count(False) > 3
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("kind", [Cover, Polyhedra])
+def test_a_batch_that_ends_with_the_time_is_not_lost(ends: Ends, kind: type[Cover | Polyhedra]) -> None:
     """The time ends at random, with a piece under way; the same sets are followed in all."""
-    monkeypatch.setattr(layers, "BATCH", 4)
-    monkeypatch.setattr(room, "_BRIEF", 60.0)
     helping, rng = Helping(ends[0]), np.random.default_rng(0)
 
     def serve() -> None:
@@ -196,7 +243,7 @@ def test_a_batch_that_ends_with_the_time_is_not_lost(monkeypatch: pytest.MonkeyP
         asked = task(loop(seed), 0, 8)
         sampled = runs(asked, seed, 8)
         frame = frames(asked.axes.names, sampled)[0]
-        alone, other = (Cover(asked, frame, 1, 4, sampled) for _ in range(2))
+        alone, other = (kind(asked, frame, 1, 4, sampled) for _ in range(2))
         interrupted, done = 0, False
         with helped(ends[1]):
             while not done:
@@ -206,7 +253,8 @@ def test_a_batch_that_ends_with_the_time_is_not_lost(monkeypatch: pytest.MonkeyP
                     interrupted += 1
         while not alone.advance(Budget(60)):
             pass
-        assert interrupted and other.reached() == alone.reached() and other.boxes == alone.boxes
+        assert interrupted and other.reached() == alone.reached()
+        assert kind is Polyhedra or other.boxes == alone.boxes
         assert other.step == alone.step
     ends[1].send(None)
     thread.join(10)

@@ -20,6 +20,7 @@ from venmas.answer import Proved, Unknown
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.budget import Budget, BudgetError
+from venmas.checker.covers.extremes import Extremes
 from venmas.checker.covers.paving import SIDE, paved
 from venmas.checker.covers.polyhedron import MOST_DIRECTIONS, STEEPEST
 from venmas.checker.file import check_certificate
@@ -27,10 +28,10 @@ from venmas.engine.modes import MODES, Mode, Turn, modes
 from venmas.logic import FALSE, Atom
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model import maximum
-from venmas.procedures.covers.extremes import Extremes
+from venmas.procedures.covers.following import Leg
 from venmas.procedures.covers.frame import directions, frames
 from venmas.procedures.covers.layers import CoarseError
-from venmas.procedures.covers.polyhedra import Polyhedra
+from venmas.procedures.covers.polyhedra import Polyhedra, Toward
 from venmas.procedures.covers.procedure import POLYHEDRA
 
 STEPS = 10
@@ -91,14 +92,14 @@ def test_extremes_are_those_of_all_sets(seed: int, n: int, wrong: bool, batch: i
         ends = np.maximum(rows * low[:, None], rows * high[:, None]).sum(2) + bent * (high - low).max(1)[:, None] // 8
         return ends, (low <= 3).all(1) & (high >= 1).all(1) & wrong
 
-    one = Extremes(sets, 5, batch, coarse=True)
-    while (part := one.next()) is not None:
-        assert 0 < len(part[0]) <= batch
-        one.add(*images(*part))
-        one.next()  # it can be looked at again
+    one = Extremes(sets, 5, batch, fixed=int(rng.integers(0, n + 1)))
+    while one.more():
+        piece = one.left.popleft()
+        assert 0 < len(piece[1]) <= batch
+        one.add(piece, *images(*one.sides(piece)))
     ends, several = images(sets.low, sets.high)
-    assert bool(one.open) == bool(several.any())
-    if not one.open:
+    assert (several[one.open].all() and len(one.open) > 0) if several.any() else not len(one.open)
+    if not several.any():
         assert np.array_equal(one.ends, ends.max(0))
     assert not one.none
 
@@ -106,19 +107,21 @@ def test_extremes_are_those_of_all_sets(seed: int, n: int, wrong: bool, batch: i
 def test_few_sets_of_many_are_followed() -> None:
     """A linear image of a cube goes farthest in its corners."""
     low = np.stack(np.meshgrid(*[np.arange(0, 12 * SIDE, SIDE)] * 3), -1).reshape(-1, 3)
-    one, rows, followed = Extremes(paved(low, low + SIDE), 2, 50, coarse=True), np.array([[1, 2, 3], [-1, 1, 0]]), 0
-    while (part := one.next()) is not None:
-        followed += len(part[0])
-        ends = np.maximum(rows * part[0][:, None], rows * part[1][:, None]).sum(2)
-        one.add(ends, np.zeros(len(ends), dtype=bool))
+    one, rows, followed = Extremes(paved(low, low + SIDE), 2, 50), np.array([[1, 2, 3], [-1, 1, 0]]), 0
+    while one.more():
+        piece = one.left.popleft()
+        first, last = one.sides(piece)
+        followed += len(first)
+        ends = np.maximum(rows * first[:, None], rows * last[:, None]).sum(2)
+        one.add(piece, ends, np.zeros(len(ends), dtype=bool))
     assert one.ends.tolist() == [6 * 12 * SIDE, 12 * SIDE] and followed < len(low) // 4
 
 
 def test_no_image_has_no_extremes() -> None:
     one = Extremes(paved(np.zeros((1, 2), dtype=int), np.ones((1, 2), dtype=int)), 3, 8, coarse=False)
-    assert one.next() is not None
-    one.add(np.full((1, 3), -(1 << 62)), np.zeros(1, dtype=bool))
-    assert one.next() is None and one.none and not one.open
+    assert one.more()
+    one.add(one.left.popleft(), np.full((1, 3), -(1 << 62)), np.zeros(1, dtype=bool))
+    assert not one.more() and one.none and not len(one.open)
 
 
 @settings(max_examples=30, deadline=None)
@@ -272,8 +275,9 @@ def test_images_are_those_of_their_sets() -> None:
     one = Polyhedra(asked, frames(asked.axes.names, states)[0], 1, 4, states)
     one.advance(Budget())
     low, high = one._sets.low[:40], one._sets.high[:40]
-    ends, wrong = one._farthest(low, high, 2)
+    toward = Toward(Leg(asked, one.step, 2, one._frame), one._frame, one._directions)
+    ends, seen = toward(low, high)
     assert len(np.unique(ends, axis=0)) > 5
     for k in range(len(low)):
-        alone = one._farthest(low[k : k + 1], high[k : k + 1], 2)
-        assert np.abs(ends[k] - alone[0][0]).max() <= 1 and wrong[k] == alone[1][0]
+        alone = toward(low[k : k + 1], high[k : k + 1])
+        assert np.abs(ends[k] - alone.ends[0]).max() <= 1 and seen.open[k] == alone.seen.open[0]

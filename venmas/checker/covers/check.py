@@ -20,21 +20,22 @@ Cell-to-cell mapping (Hsu, 1980) with subpavings (Kieffer, Jaulin, Walter, 2002)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 
-from venmas.checker.covers.batch.course import Begin, Course, OpenSetError, boxed, parted
+from venmas.checker.covers.alone import Alone, OpenError
+from venmas.checker.covers.batch.course import Came, Course, Leg
+from venmas.checker.covers.extremes import NOWHERE, Extremes, Piece
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
 from venmas.checker.covers.parts import Hull, Loop, Part, starts
-from venmas.checker.covers.paving import SIDE, CrowdedError, Ints, Marks, Other, Paving, marked, paved
+from venmas.checker.covers.paving import CrowdedError, Ints, Marks, Other, Paving, Tick, marked, paved
 from venmas.checker.covers.polyhedron import Polyhedron
 from venmas.checker.flowpipes.curves import BeyondError, UnsupportedError
-from venmas.checker.flowpipes.forms import Form, Forms, enclosing
-from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.target import Target
 from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.checker.format.about import About
@@ -44,20 +45,13 @@ from venmas.logic import TRUE, nnf, parse_property, variables_of
 from venmas.logic.linear import invert
 from venmas.logic.window import Window, window
 from venmas.model.evaluation.cuts import Fineness
+from venmas.runtime.helping import helper, shared
 
-_LARGEST = 1 << 45
-"""Coordinates beyond which sets are too wide for any grid."""
-_SETS = 4096
-"""Sets that `stride` steps make of one, at most."""
 _OTHERS = 64
 """Grids of before that are looked at, at most: a line may name many, and each costs time in every later round."""
 _BATCH, _FEW, _ALONE = 512, 2, 256
 """Sets that are followed at once; how few are as soon followed alone; how many more are until all are."""
-Boxes = tuple[Ints, Ints]
-
-
-class OpenError(Exception):
-    """A cover does not show its claim."""
+Boxes: TypeAlias = tuple[Ints, Ints]
 
 
 class Following:
@@ -70,10 +64,10 @@ class Following:
     def __init__(
         self, axes: Axes, asked: Window, grid: Grid, single: bool, inside: bool, hull: Hull | None = None
     ) -> None:
-        self.axes, self.system, self.grid, self.inside, self.hull = axes, axes.system, grid, inside, hull
+        self.axes, self.grid, self.hull = axes, grid, hull
         self.first, self.last, holds = asked
-        self.target = Target(self.system, nnf(holds, negate=True), "float32" if single else "real")
-        self._fine, self._single = Fineness(grid.order, grid.substeps, grid.slices, grid.symbols), single
+        target = Target(axes.system, nnf(holds, negate=True), "float32" if single else "real")
+        fine = Fineness(grid.order, grid.substeps, grid.slices, grid.symbols)
         n = len(self.axes.names)
         rows: Rows = tuple(tuple(read_number(1, text) for text in row) for row in grid.rows)
         columns = invert(rows) if len(rows) == n and all(len(row) == n for row in rows) else None
@@ -83,9 +77,10 @@ class Following:
             self._cuts, self._directions = grid.cells(), grid.factors()
         except ValueError as error:
             raise OpenError(str(error)) from None
-        self._course: Course | None = Course(
-            self.axes, self.target.formula, self.first, self._fine, single, inside, hull
-        )
+        self._together = True
+        """Do batches do?"""
+        self._course = Course(axes, target.formula, self.first, fine, single, inside, hull is not None)
+        self._one_by_one = Alone(self._course, target, grid.bits, hull)
         self._rows, self._columns, self._parts = rows, columns, self.axes.parts(rows)
         self.step = self.boxes = self._batched = self._alone = 0
         self._known: Paving | None = None
@@ -98,7 +93,7 @@ class Following:
         except CrowdedError:
             raise OpenError("initial sets are too wide for the grid") from None
 
-    def run(self, tick: Callable[[], None]) -> None:
+    def run(self, tick: Tick) -> None:
         """Follow all sets to the end. Raises `OpenError`, also for too many sets."""
         try:
             while not self._advanced(tick):
@@ -106,27 +101,20 @@ class Following:
         except (CrowdedError, OutsideError) as error:
             raise OpenError(str(error) or "sets are too wide for the grid") from error
 
-    def _advanced(self, tick: Callable[[], None]) -> bool:
+    def _advanced(self, tick: Tick) -> bool:
         """Follow all sets of a layer; are they the last?"""
         steps = self.grid.stride if self.last is None else min(self.grid.stride, self.last - self.step)
         begun, end = self.step, self.step + steps
-        marks, ends = self._marks_at(end), list[Boxes]()
-        rows = finer(self._rows, self._halved(end, marks))
-        rows += tuple(_turned(direction, rows) for direction in self.grid.directions)
-        for first in range(0, len(self._layer), _BATCH):
-            numbers = range(first, min(first + _BATCH, len(self._layer)))
-            self.boxes += len(numbers)
-            if self.boxes > self.grid.boxes:
-                raise OpenError(f"more than {self.grid.boxes} boxes")
-            ends += self._boxes(numbers, steps, rows, tick)
-        self.step = end
-        low, high = (np.concatenate([pair[side] for pair in ends]) if ends else np.arange(0) for side in (0, 1))
-        if end == self.last or not len(low):
-            return True
+        marks = self._marks_at(end)
         if self.grid.directions:
-            made = Polyhedron(self._directions, low.min(0), high.max(0)).paving(tick)
+            bounds = self._polyhedron(steps, tick)
+            made = None if bounds is None or end == self.last else bounds.paving(tick)
         else:
-            made = paved(low, high, marks, tick)
+            low, high = self._images(steps, tick)
+            made = paved(low, high, marks, tick) if len(low) and end != self.last else None
+        self.step = end
+        if made is None:
+            return True
         same = self.grid.units(begun) == self.grid.units(end)
         if self._known is None or begun + 1 < self.first:
             self._known = self._layer = made
@@ -149,138 +137,92 @@ class Following:
         """Halvings of the smallest units by then."""
         return [h + marks.depth for h in self.grid.halved(step)]
 
-    def _boxes(self, numbers: range, steps: int, rows: Rows, tick: Callable[[], None]) -> list[Boxes]:
-        """Boxes around what follows some sets: of all at once, or where that does not do, of fewer, and one by one."""
-        if self._course is not None and len(numbers) >= _FEW:
+    def _leg(self, steps: int) -> Leg:
+        """The steps of the layer."""
+        units = [Fraction(1, 1 << h) for h in self._halved(self.step, self._marks)]
+        columns = tuple(tuple(c * u for c, u in zip(column, units, strict=True)) for column in self._columns)
+        end = self.step + steps
+        rows = finer(self._rows, self._halved(end, self._marks_at(end)))
+        depth, directions = self._marks.depth, self.grid.directions
+        return Leg(self._course, self.step, steps, rows, directions, columns, self._parts, depth, _FEW)
+
+    def _images(self, steps: int, tick: Tick) -> Boxes:
+        """Boxes around what follows the sets of the layer."""
+        leg, made = self._leg(steps), list[Came]()
+
+        def sides(first: int) -> Boxes:
+            part = slice(first, first + _BATCH)
+            return self._layer.low[part], self._layer.high[part]
+
+        def takes(first: int, came: Came) -> None:
+            made.append(self._all(leg, came, *sides(first), tick))
+
+        shared(deque(range(0, len(self._layer), _BATCH)), sides, leg, takes, self._here(leg, tick))
+        low, high = (np.concatenate([getattr(came, side) for came in made]) for side in ("low", "high"))
+        return low, high
+
+    def _polyhedron(self, steps: int, tick: Tick) -> Polyhedron | None:
+        """The polyhedron around what follows the sets of the layer, if anything does."""
+        leg, fixed = self._leg(steps), 0 if self.step else 1
+        images = Extremes(self._layer, 2 * len(leg), _BATCH, fixed, coarse=self._together)
+
+        def takes(piece: Piece, came: Came) -> None:
+            if piece[0]:  # those that are open are looked into
+                self._counts(came)
+            else:
+                came = self._all(leg, came, *images.sides(piece), tick)
+            ends = np.full((len(came.open), 2 * len(leg)), NOWHERE, dtype=np.int64)
+            np.maximum.at(ends, came.of, np.hstack([came.high, -came.low]))
+            images.add(piece, ends, came.open)
+
+        while images.more():
+            shared(images.left, images.sides, leg, takes, self._here(leg, tick))
+        high, low = np.split(images.ends, 2)
+        return None if images.none else Polyhedron(self._directions, -low, high)
+
+    def _here(self, leg: Leg, tick: Tick) -> Callable[[Ints, Ints], Came]:
+        """The leg, of fewer sets where all at once do not do; those of which none do are open."""
+
+        def followed(low: Ints, high: Ints) -> Came:
             tick()
-            try:
-                made = self._course.boxes(self._begin(numbers), len(numbers), self.step, steps, rows, tick)
-                self._batched += len(numbers)
-                return [made]
-            except UnsupportedError:
-                self._course = None
-            except (BeyondError, OpenSetError):
-                if half := len(numbers) // 2:
-                    return [
-                        pair for n in (numbers[:half], numbers[half:]) for pair in self._boxes(n, steps, rows, tick)
-                    ]
-        self._alone += len(numbers)
+            if self._together:
+                try:
+                    return leg(low, high, tick)
+                except UnsupportedError:
+                    self._together = False
+                except (BeyondError, CrowdedError):
+                    if half := len(low) // 2:
+                        return followed(low[:half], high[:half]).joined(followed(low[half:], high[half:]))
+            return leg.nothing(len(low))
+
+        return followed
+
+    def _counts(self, came: Came) -> None:
+        """Note that sets were followed."""
+        self.boxes += len(came.open)
+        if self.boxes > self.grid.boxes:
+            raise OpenError(f"more than {self.grid.boxes} boxes")
+        if self.hull is not None and came.hull is not None:
+            self.hull.joins(came.hull)
+
+    def _all(self, leg: Leg, came: Came, low: Ints, high: Ints, tick: Tick) -> Came:
+        """What follows sets, after those that are open were followed one by one."""
+        self._counts(came)
+        left = np.flatnonzero(came.open).tolist()
+        self._alone += len(left)
+        self._batched += len(came.open) - len(left)
         if self._alone > _ALONE + self._batched:  # batches are no use
-            self._course = None
-        ends = list[tuple[list[int], list[int]]]()
-        for number in numbers:
+            self._together = False
+        for number in left:
             tick()
-            ends += self._followed(self._start(number), steps, rows, tick)
-        if not ends:
-            return []
-        low, high = np.array(ends, dtype=np.int64).transpose(1, 0, 2)
-        return [(low, high)]
-
-    def _begin(self, numbers: range) -> Begin:
-        """The sets of some numbers in the layer."""
-        part, depth = self._layer.rows(slice(numbers.start, numbers.stop)), self._marks.depth
-        if self.step:
-            units = [Fraction(1, 1 << h) for h in self._halved(self.step, self._marks)]
-            columns = tuple(tuple(c * u for c, u in zip(column, units, strict=True)) for column in self._columns)
-            return boxed(self.axes.names, columns, part.low, part.high)
-        region = part.low[:, 0] // SIDE >> depth
-        return parted(self.axes.names, self._parts, region, part.low[:, 1:], part.high[:, 1:], depth)
-
-    # -- sets ----------------------------------------------------------------------------------------------------------
-
-    def _start(self, number: int) -> States:
-        """The set of a number in the layer."""
-        bits, depth = self.grid.bits, self._marks.depth
-        ring, forms = Forms(bits, 0), dict[str, Form]()
-        low, high = self._layer.low[number].tolist(), self._layer.high[number].tolist()
-        if self.step:
-            axes = []
-            for a, b, h in zip(low, high, self._halved(self.step, self._marks), strict=True):
-                wide = Form(a + b << bits - 1, (), b - a << bits - 1)
-                axes.append(ring.fresh(ring.scale(wide, Fraction(1, 1 << h))))
-            for name, column in zip(self.axes.names, self._columns, strict=True):
-                forms[name] = ring.fresh(_combined(ring, column, axes))
-        else:
-            region = low[0] // SIDE >> depth
-            for axis, name in enumerate(self.axes.names):
-                first, last = (self._parts.at(region, axis, side[1 + axis], depth) for side in (low, high))
-                forms[name] = ring.fresh(enclosing(first, last, bits))
-        forms |= {name: ring.constant(value) for name, value in self.axes.fixed.items()}
-        made = self._drawn(States(self.system, forms, ring.symbols, bits, self._fine, single=self._single))
-        if not self.step:
-            self._look(made, 0)
-        return made
-
-    def _drawn(self, states: States) -> States:
-        """A set with the noise of a step."""
-        if not self.axes.noise:
-            return states
-        forms: dict[str, Form] = {n: f for n, f in states.forms.items() if n not in self.axes.noise}
-        bits = self.grid.bits
-        ring = Forms(bits, states.symbols)
-        forms |= {name: ring.fresh(enclosing(*ends, bits)) for name, ends in self.axes.noise.items()}
-        return states.having({name: forms[name] for name in self.system.variables}, ring.symbols)
-
-    # -- steps ---------------------------------------------------------------------------------------------------------
-
-    def _followed(
-        self, start: States, steps: int, rows: Rows, tick: Callable[[], None]
-    ) -> list[tuple[list[int], list[int]]]:
-        """Boxes around what follows a set."""
-        sets = [start]
-        for step in range(self.step + 1, self.step + steps + 1):
-            after = list[States]()
-            for states, branch in product(sets, self.system.branches):
-                if states.truth(branch.guard) is False:
-                    continue
-                tick()
-                for made in states.after(branch):
-                    self._look(made, step)
-                    after.append(self._drawn(made))
-                if len(after) > _SETS:
-                    raise OpenError(f"one set becomes more than {_SETS}")
-            sets = after
-        return [self._box(made, rows) for made in sets]
-
-    def _box(self, states: States, rows: Rows) -> tuple[list[int], list[int]]:
-        """The least box of integer coordinates around a set."""
-        ring, bits = Forms(self.grid.bits, states.symbols), self.grid.bits
-        lows, highs = [], []
-        forms = [states.forms[name] for name in self.axes.names]
-        for row in rows:
-            low, high = _combined(ring, row, forms).range
-            lows.append(low >> bits)
-            highs.append(-(-high >> bits))
-        if max(-min(lows), max(highs)) >= _LARGEST:
-            raise OpenError("sets are too wide for the grid")
-        return lows, highs
-
-    def _look(self, states: States, step: int) -> None:
-        """Raises `OpenError` where a state may break what is claimed."""
-        if step >= self.first and not self.target.refuted(states):
-            raise OpenError(f"a state after {step} steps may break it, as far as its enclosures tell")
-        for name in self.axes.looked_at if (self.inside or self.hull is not None) and step else ():
-            low, high = states.forms[name].range
-            decl, unit = self.system.variables[name], 1 << self.grid.bits
-            if self.inside and not (decl.lower * unit <= low and high <= decl.upper * unit):
-                raise OpenError(f"{name} may leave its range after {step} steps")
-            if self.hull is not None:
-                self.hull.add(name, low, high, self.grid.bits)
-
-
-def _turned(direction: Sequence[int], rows: Rows) -> tuple[Fraction, ...]:
-    """A direction of coordinates as one of variables."""
-    return tuple(
-        sum((c * x for c, x in zip(direction, column, strict=True)), Fraction(0)) for column in zip(*rows, strict=True)
-    )
-
-
-def _combined(ring: Forms, factors: Sequence[Fraction], forms: Sequence[Form]) -> Form:
-    """The sum of multiples of forms."""
-    total = ring.constant(Fraction(0))
-    for factor, form in zip(factors, forms, strict=True):
-        total = ring.add(total, ring.scale(form, factor)) if factor else total
-    return total
+            if (other := helper()) is not None:  # whose result is waiting, maybe
+                other.hears(0.0)
+            if ends := self._one_by_one.followed(leg, low[number].tolist(), high[number].tolist(), tick):
+                lows, highs = np.array(ends, dtype=np.int64).transpose(1, 0, 2)
+                came.of = np.concatenate([came.of, np.full(len(ends), number)])
+                came.low, came.high = np.concatenate([came.low, lows]), np.concatenate([came.high, highs])
+        came.open[:] = False
+        return came
 
 
 @dataclass

@@ -49,9 +49,16 @@ class Hull:
 
     def add(self, name: str, low: int, high: int, bits: int) -> None:
         """Include values between multiples of 2^-bits."""
-        here = Fraction(low, 1 << bits), Fraction(high, 1 << bits)
-        least, most = self.ranges.get(name, here)
-        self.ranges[name] = min(least, here[0]), max(most, here[1])
+        self._includes(name, Fraction(low, 1 << bits), Fraction(high, 1 << bits))
+
+    def joins(self, other: Hull) -> None:
+        """Include all that another one has."""
+        for name, ends in other.ranges.items():
+            self._includes(name, *ends)
+
+    def _includes(self, name: str, low: Fraction, high: Fraction) -> None:
+        least, most = self.ranges.get(name, (low, high))
+        self.ranges[name] = min(least, low), max(most, high)
 
 
 def change(name: str) -> str:

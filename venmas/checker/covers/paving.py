@@ -234,6 +234,11 @@ def _merged(cells: Sequence[Ints], lows: Sequence[Ints], highs: Sequence[Ints], 
     return Paving(cell, low, np.stack([np.maximum.reduceat(c[order], start) for c in highs], 1))
 
 
+def numbered(cells: Ints) -> Ints:
+    """A number of each cell, (R,), the same for the same ones: 0, 1, .. in lexicographic order."""
+    return np.unique(_keys(list(cells.T)), return_inverse=True)[1]
+
+
 def _keys(cells: Sequence[Ints]) -> Ints:
     """A number for each cell, (R,), in lexicographic order."""
     keys, room = np.zeros(len(cells[0]), dtype=np.int64), 1.0

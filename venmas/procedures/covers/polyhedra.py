@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
-from venmas.bounds.affine.forms import Form, Forms
-from venmas.bounds.rounding import Bools, Floats, Ints
+from venmas.bounds.rounding import Floats, Ints
 from venmas.budget import Budget
+from venmas.checker.covers.extremes import NOWHERE, Extremes, Piece
 from venmas.checker.covers.grid import MOST_BOXES, Grid
 from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving
 from venmas.checker.covers.polyhedron import MOST_CELLS, Polyhedron
-from venmas.procedures.covers.extremes import NOWHERE, Extremes
-from venmas.procedures.covers.following import BITS, FINE, Following, Leg, Task
+from venmas.procedures.covers.following import BITS, FINE, Following, Leg, Seen, Task
 from venmas.procedures.covers.frame import Frame, directions, frames
 from venmas.procedures.covers.layers import BATCH, CoarseError
+from venmas.runtime.helping import shared
 
 _OFTEN = 16
 """Times as many cells of a polyhedron as there are along all that runs reach are too many for their grid."""
+
+
+class Far(NamedTuple):
+    """Upper ends of the images of a batch in all directions and their opposites, (B, 2 m), and what was seen."""
+
+    ends: Ints
+    seen: Seen
+
+
+@dataclass(frozen=True, eq=False)
+class Toward:
+    """The way of sets, and how far they go. frame, directions: in which directions."""
+
+    leg: Leg
+    frame: Frame
+    directions: Ints
+
+    def __call__(self, low: Ints, high: Ints) -> Far:
+        """Follow some sets, (B, n) twice. Raises `CrowdedError` and `OverflowError` where they become too wide."""
+        tube, seen = self.leg.followed(low, high)
+        first = self.frame.ends(tube.ring, tube.state)
+        more = self.frame.turned(tube.ring, tube.state, self.directions)
+        ends = np.full((len(low), 2 * (first[0].shape[1] + more[0].shape[1])), NOWHERE, dtype=np.int64)
+        np.maximum.at(ends, tube.boxes, np.hstack([first[1], more[1], -first[0], -more[0]]))
+        return Far(ends, seen)
 
 
 class Polyhedra(Following):
@@ -48,32 +75,48 @@ class Polyhedra(Following):
 
     def advance(self, budget: Budget) -> bool:
         """Follow the sets that go farthest; is it proved? It goes on where a budget ended. Raises `CoarseError`."""
-        task, frame = self.task, self._frame
+        task = self.task
         steps = self._stride if task.last is None else min(self._stride, task.last - self.step)
+        begun, after, made = self.step, self.step + steps, None
+        try:
+            images = self._far(steps, budget)
+            self.shown = max(self.shown, after)
+            if after != task.last and not images.none:
+                low, high = np.split(images.ends, 2)[::-1]
+                made = Polyhedron(self._directions, -low, high).paving(budget.whole, self._most)
+            self._followed, self._images, self._step = self._followed + len(self._sets), None, after
+            if made is None:
+                return True
+            if self._known is None or begun + 1 < task.first:
+                self._known = self._sets = made
+            else:
+                self._known, self._sets = self._known.joined(made)
+        except (CrowdedError, OverflowError) as error:
+            raise CoarseError(begun) from error
+        return not len(self._sets)
+
+    def _far(self, steps: int, budget: Budget) -> Extremes:
+        """How far all sets go."""
+        frame, first = self._frame, not self.step
+        toward = Toward(Leg(self.task, self.step, steps, self.parts if first else frame), frame, self._directions)
         if self._images is None:
             count = 2 * (len(frame.names) + len(self._directions))
-            self._images = Extremes(self._sets, count, BATCH, coarse=self.step > 0)
-        try:
-            while (part := self._images.next()) is not None:
-                budget()
-                self._images.add(*self._farthest(*part, steps))
-            if self._images.open:
-                raise CoarseError(self.step, self._images.open / len(self._sets))
-            begun, after, made = self.step, self.step + steps, None
-            self.shown = max(self.shown, after)
-            if after != task.last and not self._images.none:
-                low, high = np.split(self._images.ends, 2)[::-1]
-                made = Polyhedron(self._directions, -low, high).paving(budget.whole, self._most)
-        except (CrowdedError, OverflowError) as error:
-            raise CoarseError(self.step) from error
-        self._followed, self._images, self._step = self._followed + len(self._sets), None, after
-        if made is None:
-            return True
-        if self._known is None or begun + 1 < task.first:
-            self._known = self._sets = made
-        else:
-            self._known, self._sets = self._known.joined(made)
-        return not len(self._sets)
+            self._images = Extremes(self._sets, count, BATCH, fixed=int(first))
+        images = self._images
+
+        def here(low: Ints, high: Ints) -> Far:
+            budget()
+            return toward(low, high)
+
+        def takes(piece: Piece, far: Far) -> None:
+            self.sees(far.seen)
+            images.add(piece, far.ends, far.seen.open)
+
+        while images.more():
+            shared(images.left, images.sides, toward, takes, here)
+        if len(images.open):
+            raise CoarseError(self.step, len(images.open) / len(self._sets))
+        return images
 
     def back(self, share: float) -> bool:
         """False: a polyhedron is of all sets of a layer, and none of them leads to those that are open."""
@@ -82,19 +125,6 @@ class Polyhedra(Following):
     def grid(self) -> Grid:
         """The line of its proof: a check may follow all sets."""
         rows = tuple(tuple(map(str, row)) for row in self._frame.rows)
-        boxes = min(2 * self._followed + BATCH, MOST_BOXES)
+        boxes = min(3 * self._followed + BATCH, MOST_BOXES)  # coarse sets as well
         fine = (FINE.order, FINE.substeps, FINE.slices, FINE.symbols)
         return Grid(rows, (), (), self._stride, boxes, BITS, *fine, tuple(map(tuple, self._directions.tolist())))
-
-    def _farthest(self, low: Ints, high: Ints, steps: int) -> tuple[Ints, Bools]:
-        """Upper ends of the images of some sets in all directions and their opposites, and which of them are open."""
-        leg = Leg(self.task, self.step, steps, self._frame if self.step else self.parts)
-        tube, seen = leg.followed(low, high)
-        self.sees(seen)
-        first, more = (way(tube.ring, tube.state) for way in (self._frame.ends, self._ends))
-        ends = np.full((len(low), 2 * (first[0].shape[1] + more[0].shape[1])), NOWHERE, dtype=np.int64)
-        np.maximum.at(ends, tube.boxes, np.hstack([first[1], more[1], -first[0], -more[0]]))
-        return ends, seen.open
-
-    def _ends(self, ring: Forms, state: dict[str, Form]) -> tuple[Ints, Ints]:
-        return self._frame.turned(ring, state, self._directions)

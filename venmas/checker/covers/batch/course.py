@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from venmas.checker.covers.batch.forms import Bools, Form, Forms, between, multiples
+from venmas.checker.covers.batch.forms import Form, Forms, between, multiples
 from venmas.checker.covers.batch.states import Sets, joined
 from venmas.checker.covers.grid import Axes, Rows, Starts
 from venmas.checker.covers.parts import Hull
+from venmas.checker.covers.paving import SIDE, Bools, CrowdedError, Ints, Tick, unhurried
 from venmas.checker.flowpipes.curves import BeyondError, UnsupportedError
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top
 from venmas.model.evaluation.cuts import Fineness
 
-Ints = NDArray[np.int64]
-Boxes = tuple[Ints, Ints]
-Begin = Callable[[Forms], dict[str, Form]]
+Directions: TypeAlias = tuple[tuple[int, ...], ...]
+Begin: TypeAlias = Callable[[Forms], dict[str, Form]]
 """The forms of some variables of sets, in their ring."""
 
 _UNITS = (48, 40, 32)
@@ -29,14 +30,32 @@ _SETS, _ROWS, _MOST = 4096, 1024, 1 << 15
 """Sets that steps make of one, at most; that are followed at once; and that are made of a batch, at most."""
 
 
-class OpenSetError(Exception):
-    """A set of a batch does not show what is claimed, as far as a batch tells, or sets become too many."""
+@dataclass
+class Came:
+    """Images of a batch of sets. of: the sets that they are of, (R,); low, high: boxes of integer coordinates around
+    them, (R, m). open: sets that do not show what is claimed, as far as a batch tells, (B,): they have no images. hull:
+    of all others on their way, None where it is not asked for.
+    """
+
+    of: Ints
+    low: Ints
+    high: Ints
+    open: Bools
+    hull: Hull | None = None
+
+    def joined(self, other: Came) -> Came:
+        """The same of these sets and of others, which come after them."""
+        of = np.concatenate([self.of, other.of + len(self.open)])
+        low, high = np.concatenate([self.low, other.low]), np.concatenate([self.high, other.high])
+        if self.hull is not None and other.hull is not None:
+            self.hull.joins(other.hull)
+        return Came(of, low, high, np.concatenate([self.open, other.open]), self.hull)
 
 
 class Course:
     """The steps of a system, in batches of sets. wrong: what no state may be, in core form, from step `first` on.
 
-    inside: are declared ranges looked at? single: networks in any float32 evaluation. hull: what to include all in.
+    inside: are declared ranges looked at? single: networks in any float32 evaluation. hulls: are those asked for?
     """
 
     def __init__(
@@ -47,45 +66,56 @@ class Course:
         fine: Fineness,
         single: bool,
         inside: bool,
-        hull: Hull | None = None,
+        hulls: bool = False,
     ) -> None:
         self.axes, self.wrong, self.first = axes, wrong, first
-        self.fine, self.single, self.inside, self.hull = fine, single, inside, hull
+        self.fine, self.single, self.inside, self.hulls = fine, single, inside, hulls
         self._unit = 0
 
-    def boxes(self, begin: Begin, size: int, begun: int, steps: int, rows: Rows, tick: Callable[[], None]) -> Boxes:
-        """Boxes of integer coordinates around what follows so many sets after some steps.
+    def boxes(
+        self, begin: Begin, size: int, begun: int, steps: int, rows: Rows, tick: Tick, directions: Directions = ()
+    ) -> Came:
+        """What follows so many sets after some steps, in boxes of coordinates, rows, and in directions of these.
 
-        Raises `BeyondError`, `OpenSetError`, `UnsupportedError`.
+        Raises `BeyondError`, `UnsupportedError`, and `CrowdedError` where sets become too many.
         """
         for unit in range(self._unit, len(_UNITS)):
             try:
-                made = self._boxes(begin, Forms(size, _UNITS[unit], 0), begun, steps, rows, tick)
+                made = self._boxes(begin, Forms(size, _UNITS[unit], 0), begun, steps, rows, tick, directions)
             except BeyondError:
                 continue
             self._unit = unit
             return made
         raise BeyondError("integers are too large, or a value may not exist")
 
-    def _boxes(self, begin: Begin, ring: Forms, begun: int, steps: int, rows: Rows, tick: Callable[[], None]) -> Boxes:
+    def _boxes(
+        self, begin: Begin, ring: Forms, begun: int, steps: int, rows: Rows, tick: Tick, directions: Directions
+    ) -> Came:
         forms = begin(ring)
         forms |= {name: ring.constant(value) for name, value in self.axes.fixed.items()}
         start = self._drawn(Sets(self.axes.system, ring, forms, self.fine, self.single))
-        if not begun:
-            self._look(start, 0)
+        came = self.nothing(np.zeros(ring.size, dtype=bool), len(rows) + len(directions))
         batches, end = [(start, np.arange(ring.size))], begun + steps
+        if not begun:
+            batches = [self._looked(start, batches[0][1], 0, came)]
         for step in range(begun + 1, end + 1):
             made = list[tuple[Sets, Ints]]()
             for sets, origin in batches:
-                for branch in self.axes.system.branches:
+                for branch in self.axes.system.branches if len(sets) else ():
                     tick()
                     if (after := sets.after(branch, None if step == end else self.fine.symbols)) is not None:
-                        self._look(after[0], step)
-                        made.append((after[0], origin[after[1]]))
+                        made.append(self._looked(after[0], origin[after[1]], step, came))
             batches = self._batches(made, step < end)
-        ends = [self._box(sets, rows) for sets, _ in batches]
-        none = np.zeros((0, len(rows)), dtype=np.int64)
-        return np.concatenate([none, *(low for low, _ in ends)]), np.concatenate([none, *(high for _, high in ends)])
+        batches = [(sets.rows(kept), of[kept]) for sets, of in batches for kept in [np.flatnonzero(~came.open[of])]]
+        ends = [self._box(sets, rows, directions) for sets, _ in batches]
+        came.of = np.concatenate([came.of, *(origin for _, origin in batches)])
+        came.low, came.high = (np.concatenate([came.low, *(pair[side] for pair in ends)]) for side in (0, 1))
+        return came
+
+    def nothing(self, wrong: Bools, count: int) -> Came:
+        """No images of sets of which some are open. count: of numbers of a box."""
+        none = np.zeros((0, count), dtype=np.int64)
+        return Came(np.arange(0), none, none, wrong, Hull({}) if self.hulls else None)
 
     def _batches(self, made: Sequence[tuple[Sets, Ints]], more: bool) -> list[tuple[Sets, Ints]]:
         """The same sets in batches that are not too large, with the noise of a step where there are more to come."""
@@ -93,7 +123,7 @@ class Course:
             return []
         origin = np.concatenate([at for _, at in made])
         if len(origin) > _MOST or int(np.bincount(origin).max(initial=0)) > _SETS:
-            raise OpenSetError
+            raise CrowdedError
         if not more:
             return list(made)
         sets = joined([part for part, _ in made])
@@ -109,35 +139,31 @@ class Course:
             forms[name] = ring.fresh(ring.enclosing(*ends))
         return sets.having({name: forms[name] for name in self.axes.system.variables}, ring.symbols)
 
-    def _box(self, sets: Sets, rows: Rows) -> Boxes:
-        """The least boxes of integer coordinates around sets: (B, n) twice."""
+    def _box(self, sets: Sets, rows: Rows, directions: Directions) -> tuple[Ints, Ints]:
+        """The least boxes of integer coordinates around sets: (B, m) twice."""
         ring = Forms(len(sets), sets.ring.bits, sets.symbols)
-        unit = Fraction(1 << _FINE, 1 << ring.bits)
-        forms = [sets.forms[name] for name in self.axes.names]
-        ends = [ring.combine([(c * unit, f) for c, f in zip(row, forms, strict=True) if c]).ends for row in rows]
+        unit, forms = Fraction(1 << _FINE, 1 << ring.bits), [sets.forms[name] for name in self.axes.names]
+        axes = [ring.combine([(c * unit, f) for c, f in zip(row, forms, strict=True) if c]) for row in rows]
+        for row in directions:
+            axes.append(ring.combine([(Fraction(c), f) for c, f in zip(row, axes, strict=False) if c]))
+        ends = [form.ends for form in axes]
         return np.stack([low >> _FINE for low, _ in ends], 1), np.stack([-(-high >> _FINE) for _, high in ends], 1)
 
-    # -- what is claimed -----------------------------------------------------------------------------------------------
-
-    def _look(self, sets: Sets, step: int) -> None:
-        """Raises `OpenSetError` where a state may break what is claimed."""
-        if step >= self.first and not _refuted(self.wrong, sets).all():
-            raise OpenSetError
-        for name in self.axes.looked_at if (self.inside or self.hull is not None) and step and len(sets) else ():
-            low, high = _over(sets.forms[name])
+    def _looked(self, sets: Sets, origin: Ints, step: int, came: Came) -> tuple[Sets, Ints]:
+        """Those of the sets in which no state breaks what is claimed; the others are open."""
+        bad = ~_refuted(self.wrong, sets) if step >= self.first else np.zeros(len(sets), dtype=bool)
+        ends = {name: sets.forms[name].ends for name in (self.axes.looked_at if step else ())}
+        for name, (low, high) in ends.items() if self.inside else ():
             decl, bits = self.axes.system.variables[name], sets.ring.bits
             least = -((-decl.lower.numerator << bits) // decl.lower.denominator)
             most = (decl.upper.numerator << bits) // decl.upper.denominator
-            if self.inside and not least <= low <= high <= most:
-                raise OpenSetError
-            if self.hull is not None:
-                self.hull.add(name, low, high, bits)
-
-
-def _over(form: Form) -> tuple[int, int]:
-    """The range of a form over all sets."""
-    low, high = form.ends
-    return int(low.min()), int(high.max())
+            bad |= (low < least) | (high > most)
+        came.open[origin[bad]] = True
+        good = np.flatnonzero(~bad)
+        if came.hull is not None and len(good):
+            for name, (low, high) in ends.items():
+                came.hull.add(name, int(low[good].min()), int(high[good].max()), sets.ring.bits)
+        return sets.rows(good), origin[good]
 
 
 def _refuted(formula: Formula, sets: Sets) -> Bools:
@@ -154,6 +180,45 @@ def _refuted(formula: Formula, sets: Sets) -> Bools:
         case Or(operands):
             return np.asarray(np.logical_and.reduce([_refuted(part, sets) for part in operands]))
     raise UnsupportedError("a formula about several states")
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """Some steps that all sets of a layer are followed for. rows: of coordinates to put boxes around; directions: of
+    these, further ones. len: how many both are.
+
+    columns: of each variable its factors, by coordinate, where sets are boxes; they are parts of initial sets at first.
+    few: sets that as soon are followed one by one, and open here.
+    """
+
+    course: Course
+    begun: int
+    steps: int
+    rows: Rows
+    directions: Directions
+    columns: Rows
+    parts: Starts
+    depth: int
+    few: int
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.directions)
+
+    def __call__(self, low: Ints, high: Ints, tick: Tick = unhurried) -> Came:
+        """What follows some sets, as of a paving. Raises what `Course.boxes` does."""
+        if len(low) < self.few:
+            return self.nothing(len(low))
+        names = self.course.axes.names
+        if self.begun:
+            begin = boxed(names, self.columns, low, high)
+        else:
+            region = low[:, 0] // SIDE >> self.depth
+            begin = parted(names, self.parts, region, low[:, 1:], high[:, 1:], self.depth)
+        return self.course.boxes(begin, len(low), self.begun, self.steps, self.rows, tick, self.directions)
+
+    def nothing(self, size: int) -> Came:
+        """So many sets that are open."""
+        return self.course.nothing(np.ones(size, dtype=bool), len(self))
 
 
 # -- first sets --------------------------------------------------------------------------------------------------------
