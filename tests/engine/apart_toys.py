@@ -47,6 +47,7 @@ class Toy:
     begun: int = field(default_factory=os.getpid)
     figures: Seen = field(default_factory=Seen)
     unwritten: Proved | None = None
+    behind: str | None = None
     name = help = "toy"
     smooth = noisy = True
 
@@ -77,6 +78,8 @@ class Toy:
 
     def advance(self, budget: Budget) -> Answer | None:
         self.figures.where = os.getpid()
+        if self.ends == "ended":
+            return Unknown(Reason.OPEN, "it has ended")
         while os.getpid() == self.begun:
             if self.ends == "stopped":
                 raise KeyboardInterrupt

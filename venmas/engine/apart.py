@@ -17,7 +17,7 @@ from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import Reason
 from venmas.procedure import Run, Session
 from venmas.runtime.helping import Helping, Piece
-from venmas.runtime.memory import own_resident_mb
+from venmas.runtime.memory import own_resident_mb, seldom_collected
 from venmas.solvers.workers.flow import relay
 from venmas.solvers.workers.process import WorkerError, WorkerProcess, interrupts_held
 from venmas.solvers.workers.worker import Answer as Done
@@ -53,6 +53,7 @@ class _Going:
 
     pickled: bytes
 
+    @seldom_collected
     def run(self, time_limit: float | None) -> tuple[Answer, Figures, Proved | None]:
         """Its answer, its figures, and what it proved without a proof that is written down."""
         budget = Budget(time_limit)
@@ -93,9 +94,20 @@ class Apart:
         return self._process is not None
 
     @property
+    def leaving(self) -> bool:
+        """Is it in another process, or will it be, as far as it knows since its first turn?"""
+        soon = 0.0 < self._spent < self._here < inf and self._may(self._budget)
+        return self.away or (soon and self.own.leaves())  # type: ignore[attr-defined]
+
+    @property
     def helped(self) -> bool:
         """Can it be helped there?"""
         return getattr(self.own, "helped", False)
+
+    @property
+    def behind(self) -> str | None:
+        """A procedure that it leaves its time to while that one is in another process."""
+        return getattr(self.own, "behind", None)
 
     def remaining(self) -> Remaining | None:
         """The rest that it left when it was here."""
@@ -112,7 +124,8 @@ class Apart:
         if self._said is not None:
             return self._said
         if self.away:
-            return self._awaited(budget)
+            # also a look while somebody waits here: help stays offered
+            return self.waited(budget) if budget is budget.whole else self._received(budget, False)
         begun = monotonic()
         try:
             answer = budget.spend(self._here - self._spent, self.own.advance)
@@ -120,7 +133,9 @@ class Apart:
             self._spent += monotonic() - begun
             self.figures = self.own.figures
             self.unwritten = getattr(self.own, "unwritten", None)
-        if answer is None and self._spent >= self._here:
+        if answer is not None:
+            self._here = inf  # it has ended
+        elif self._spent >= self._here:
             self._here = inf
             if self.own.leaves():  # type: ignore[attr-defined]
                 self._leave(self._budget)
@@ -134,14 +149,19 @@ class Apart:
     # -- the other process ---------------------------------------------------------------------------------------------
 
     def _leave(self, budget: Budget) -> None:
-        """Start another process; it stays here where time is short, or memory is limited."""
-        if budget.memory_mb is not None or (budget.left is not None and budget.left < _LEAST):
+        """Start another process, if that may be."""
+        if not self._may(budget):
             return
         try:
             self._process = self._run.once(self, self._started)
         except WorkerError as error:
             log.info("%s", error)
         self._deadline, self._left = budget.deadline, monotonic()
+
+    @staticmethod
+    def _may(budget: Budget) -> bool:
+        """It stays here where time is short, or memory is limited."""
+        return budget.memory_mb is None and (budget.left is None or budget.left >= _LEAST)
 
     @contextmanager
     def _started(self) -> Iterator[WorkerProcess[None]]:
@@ -152,11 +172,8 @@ class Apart:
         finally:
             process.end()
 
-    def _awaited(self, budget: Budget) -> Answer | None:
-        """The answer, if there is one; at all where the time is not only a share."""
-        whole = budget is budget.whole
-        if not whole:  # also a look while somebody waits here: help stays offered
-            return self._received(budget, False)
+    def waited(self, budget: Budget) -> Answer | None:
+        """Wait for an answer, and help, until the budget ends. Raises `BudgetError`."""
         try:
             while self.away:
                 answer = self._received(budget, True)
@@ -167,7 +184,7 @@ class Apart:
             with suppress(OSError):  # it has ended
                 self._offered(False)
             raise
-        return None
+        return self._said
 
     def _received(self, budget: Budget, waits: bool) -> Answer | None:
         """An answer that the process gives now, or while nothing else is to be done here."""
@@ -185,7 +202,7 @@ class Apart:
             elif isinstance(message, logging.LogRecord):
                 relay(message)
             elif isinstance(message, Piece) and self._helping is not None:
-                with limited(budget):
+                with limited(budget.whole):  # it is brief
                     self._helping.does(message)
             elif isinstance(message, Done):
                 self.end()

@@ -144,7 +144,7 @@ _MODES = (
             (Turn("k-induction", left=1 / 2),),
             (Turn("covers", left=1 / 4),),
             (Turn("polyhedra", left=1 / 3),),
-            (Turn("covers", left=1 / 3),),
+            (Turn("covers", left=1 / 2),),
             (Turn("cell-mapping", left=1 / 3, again=True),),  # certificates are from those after it, if there are any
             (Turn("forever", left=1 / 2),),
             (Turn("cell-mapping"),),

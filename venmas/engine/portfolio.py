@@ -332,12 +332,12 @@ class Portfolio:
             entry.why = f"does not take it: {why}"
         return None
 
-    def advance(self, name: str, session: Session, budget: Budget) -> Answer | None:
-        """Have a session work."""
+    def advance(self, name: str, session: Session, budget: Budget, waits: bool = False) -> Answer | None:
+        """Have a session work; waits: for one in another process."""
         begun, entry = monotonic(), self.tried[name]
         entry.why = "it had no answer yet when the run was over"
         try:
-            answer = session.advance(budget)
+            answer = session.waited(budget) if waits else session.advance(budget)  # type: ignore[attr-defined]
         except BudgetError as error:
             mine = error.reason is Reason.TIME and budget is not self.budget
             entry.why = "its time was over" if mine else error.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -95,14 +96,15 @@ class Stage:
                 session = self.portfolio.start(turn.procedure, self.question, budget)
                 if session is not None:
                     self.sessions[turn.procedure] = session
-        session = self.sessions.get(self.main.procedure)
-        helped = session is not None and away(session) and getattr(session, "helped", False)
-        self.others = [turn for turn in self.others if self._here(turn)]
+        self.main = replace(self.main, procedure=self._ahead(self.main) or self.main.procedure)
+        self.others = [turn for turn in self.others if self._here(turn) or (turn.begun and self._helped(turn))]
         if not self._here(self.main):
-            return self._step() if helped and not self.others else self._without()
+            return self._step() if self._helped(self.main) and not self.others else self._without()
         eager = {t.procedure for t in self.others if self._eager(t)}
         for turn in self.others:
             self.shares.grant(turn.procedure, turn.first)
+            if self._helped(turn):  # and others leave their time to it
+                self.shares.double(turn.procedure, _MOSTLY)
         for number in range(10**9):
             answer = self._elsewhere() or self._others(number, eager) or self._step()
             if answer is not None:
@@ -115,6 +117,19 @@ class Stage:
         """Is there a session of a procedure that works in this process?"""
         return turn.procedure in self.sessions and not away(self.sessions[turn.procedure])
 
+    def _helped(self, turn: Turn) -> bool:
+        """Does it go on in another process, where it can be helped?"""
+        session = self.sessions.get(turn.procedure)
+        return session is not None and away(session) and getattr(session, "helped", False)
+
+    def _ahead(self, turn: Turn) -> str | None:
+        """A procedure that one leaves its time to, since that goes on in another process, or is about to."""
+        session = self.sessions.get(turn.procedure)
+        if session is None or away(session):
+            return None
+        name = getattr(session, "behind", None) or ""
+        return name if getattr(self.sessions.get(name), "leaving", False) else None
+
     def _eager(self, turn: Turn) -> bool:
         eager = getattr(get_procedure(turn.procedure), "eager", None)
         return eager is None or bool(eager(self.question, self.portfolio.run))
@@ -124,8 +139,10 @@ class Stage:
         leading = next((t for t in self.others if t.lead), None)
         for turn in list(self.others):
             name = turn.procedure
-            if not self._here(turn):
+            if not self._here(turn) and not (turn.begun and self._helped(turn)):
                 self.others.remove(turn)
+                continue
+            if self._ahead(turn):
                 continue
             if number < 2 and (name not in eager or (turn.lead and turn is not leading)):
                 continue
@@ -136,7 +153,8 @@ class Stage:
                 self.shares.grant(name, turn.then)
             if number >= 2 and (most := self._earned(turn, session)):
                 self.shares.double(name, most)
-            answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023
+            waits = self._helped(turn)
+            answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part, waits))  # noqa: B023
             if isinstance(answer, Unknown):
                 self._out(turn)
             elif answer is not None:
@@ -173,7 +191,7 @@ class Stage:
         last = self.portfolio.mode.stages[-1]
         on = {t.procedure for stage in self.later for t in (stage if stage is last else stage[:-1])}
         for turn in self.others:
-            if turn.procedure not in on and self._here(turn):
+            if turn.procedure not in on and self._here(turn) and not self._ahead(turn):
                 answer = self._alone(turn)
                 if answer is not None and not isinstance(answer, Unknown):
                     return answer

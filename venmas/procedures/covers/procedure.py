@@ -146,8 +146,11 @@ class CoverSession:
     """Covers of all that p depends on; then of the other variables, which might leave their ranges.
 
     What parts read is noise to them. Where that is too much, all are covered again, on finer grids, so that more is
-    known of it, and with what they read of parts before (`venmas.checker.covers.parts`).
+    known of it, and with what they read of parts before (`venmas.checker.covers.parts`). Another process may follow
+    some of the sets.
     """
+
+    helped = True
 
     def __init__(self, question: Question, sets: Callable[[Task, Frame, int, int, Floats], Following] = Cover) -> None:
         self._sets = sets
@@ -165,14 +168,14 @@ class CoverSession:
         self.unwritten: Proved | None = None
         """The answer, before its proof is written down."""
 
-    @property
-    def helped(self) -> bool:
-        """May another process follow some of the sets?"""
-        return self._sets is Cover
-
     def leaves(self) -> bool:
         """Is it to go on in another process? The one of covers and polyhedra that is expected to lead farther is."""
         return self._wide == (self._sets is Polyhedra)
+
+    @property
+    def behind(self) -> str:
+        """Polyhedra where these are covers, and the reverse: the one that leaves is expected to lead farther."""
+        return "polyhedra" if self._sets is Cover else "covers"
 
     @property
     def proved(self) -> float:
