@@ -190,7 +190,7 @@ def test_covers_are_the_same_with_help(ends: Ends, fails: bool) -> None:
 def test_polyhedra_and_their_checks_are_the_same_with_help(ends: Ends, fails: bool) -> None:
     """So are checks of covers."""
     thread, done = serving(ends, fails)
-    for seed in (2, 4, 5, 8):
+    for seed in (2, 5):
         asked = task(loop(seed), 0, 12)
         sampled = runs(asked, seed, 12)
         frame = frames(asked.axes.names, sampled)[0]
@@ -233,6 +233,7 @@ def test_a_batch_that_ends_with_the_time_is_not_lost(ends: Ends, kind: type[Cove
         def __init__(self) -> None:
             super().__init__(60)
             self.looks = int(rng.integers(1, 9))
+            self.whole = Budget(60)  # of what is not gone on with
 
         def __call__(self, steps: int = 1) -> None:
             self.looks -= 1

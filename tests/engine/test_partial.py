@@ -87,6 +87,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> None:
 def report():
     with pytest.MonkeyPatch.context() as patch:  # a busy machine shall find a run, too
         patch.setattr(closest, "_FIRST", 30.0)
+        patch.setattr(closest, "_COSTLY", 1e9)
         return verify(swing(), "AG^200 (angle <= 1.4418)", timeout=6)
 
 
