@@ -16,10 +16,11 @@ from venmas import System
 from venmas.bounds.rounding import Floats
 from venmas.checker.covers import check as checks
 from venmas.checker.covers import extremes
+from venmas.checker.covers.batch.course import Came
 from venmas.checker.covers.check import Following
 from venmas.checker.covers.grid import Axes, Grid
 from venmas.checker.covers.parts import Hull
-from venmas.checker.covers.paving import Paving
+from venmas.checker.covers.paving import SIDE, Paving, paved
 from venmas.checker.format.numbers import CheckError
 from venmas.logic import TRUE
 
@@ -117,3 +118,23 @@ def test_fewer_sets_are_followed_than_there_are(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(extremes, "_FEW", few)
         counts.append(check(system, "AG[0,12] x <= 1.6", one).boxes)
     assert counts[0] < counts[1] / 2
+
+
+def test_coarse_sets_are_parts_of_one_initial_set() -> None:
+    places = np.stack(np.meshgrid(*[np.arange(0, 4 * SIDE, SIDE)] * 2), -1).reshape(-1, 2)
+    low = np.concatenate([np.insert(places, 0, number * SIDE, 1) for number in (0, 1)])
+    one = extremes.Extremes(paved(low, low + np.array([0, SIDE, SIDE])), 2, 50, fixed=1)
+    first, last = one._coarse
+    assert (first[:, 0] == last[:, 0]).all() and first[:, 0].tolist() == [0] * 4 + [SIDE] * 4
+    assert (last - first == [0, 2 * SIDE, 2 * SIDE]).all()
+
+
+def test_halves_of_a_batch_are_put_together_again() -> None:
+    ends = np.arange(6).reshape(3, 2)
+    one = Came(np.array([0, 0, 2]), ends, ends + 1, np.array([False, True, False]), Hull({}))
+    other = Came(np.array([1, 0, 1]), ends + 9, ends + 10, np.array([False, False, True]), Hull({}))
+    other.hull.add("x", 1, 2, 0)  # type: ignore[union-attr]
+    made = one.joined(other)
+    assert made.of.tolist() == [0, 0, 2, 4, 3, 4] and made.open.tolist() == [False, True, False, False, False, True]
+    assert made.low[3:].tolist() == (ends + 9).tolist() and made.high[:3].tolist() == (ends + 1).tolist()
+    assert made.hull is not None and made.hull.ranges == {"x": (1, 2)}
