@@ -206,7 +206,7 @@ class Following:
             self.hull.joins(came.hull)
 
     def _all(self, leg: Leg, came: Came, low: Ints, high: Ints, tick: Tick) -> Came:
-        """What follows sets, after those that are open were followed one by one."""
+        """Images of sets, after those that are open were followed one by one."""
         self._counts(came)
         left = np.flatnonzero(came.open).tolist()
         self._alone += len(left)

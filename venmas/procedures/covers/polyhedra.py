@@ -96,7 +96,7 @@ class Polyhedra(Following):
         return not len(self._sets)
 
     def _far(self, steps: int, budget: Budget) -> Extremes:
-        """How far all sets go."""
+        """The farthest ends of all sets."""
         frame, first = self._frame, not self.step
         toward = Toward(Leg(self.task, self.step, steps, self.parts if first else frame), frame, self._directions)
         if self._images is None:

@@ -75,7 +75,7 @@ class Course:
     def boxes(
         self, begin: Begin, size: int, begun: int, steps: int, rows: Rows, tick: Tick, directions: Directions = ()
     ) -> Came:
-        """What follows so many sets after some steps, in boxes of coordinates, rows, and in directions of these.
+        """Images of so many sets after some steps, in boxes of coordinates, rows, and in directions of these.
 
         Raises `BeyondError`, `UnsupportedError`, and `CrowdedError` where sets become too many.
         """
@@ -205,7 +205,7 @@ class Leg:
         return len(self.rows) + len(self.directions)
 
     def __call__(self, low: Ints, high: Ints, tick: Tick = unhurried) -> Came:
-        """What follows some sets, as of a paving. Raises what `Course.boxes` does."""
+        """Images of some sets, as of a paving. Raises what `Course.boxes` does."""
         if len(low) < self.few:
             return self.nothing(len(low))
         names = self.course.axes.names
