@@ -48,6 +48,7 @@ class Toy:
     figures: Seen = field(default_factory=Seen)
     unwritten: Proved | None = None
     behind: str | None = None
+    turns: int = 0
     name = help = "toy"
     smooth = noisy = True
 
@@ -78,6 +79,9 @@ class Toy:
 
     def advance(self, budget: Budget) -> Answer | None:
         self.figures.where = os.getpid()
+        if self.ends == "stays" and self.turns > 2:
+            self.apart = False
+        self.turns += 1
         if self.ends == "ended":
             return Unknown(Reason.OPEN, "it has ended")
         while os.getpid() == self.begun:

@@ -20,6 +20,7 @@ from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.system.disturbances import drawn
 from venmas.procedure import Run, Settings
+from venmas.procedures.covers import rounds
 from venmas.question import Question, read_formula, read_property
 
 BESIDE = ((Turn("toy", first=0.1, share=0.5), Turn("other")),)
@@ -157,6 +158,16 @@ def test_one_that_has_ended_keeps_no_time(monkeypatch: pytest.MonkeyPatch, soon,
     assert answer == Proved("bounds") and made.decided == "other"
 
 
+def test_one_that_rested_goes_on_in_the_same_stage(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    """Where the other one is known to stay after all."""
+    monkeypatch.setattr(apart, "_HERE", 1.5)
+    toys = {"toy": Toy(ends="stays"), "other": Toy(apart=False, behind="toy", begun=0), "main": Toy(apart=False)}
+    stages = ((Turn("toy", share=0.4), Turn("other", share=0.4), Turn("main", pause=0.1)),)
+    answer, made = settle(monkeypatch, stages, **toys)
+    assert answer == Proved("bounds") and made.decided == "other" and not soon
+    assert made.tried["toy"].seconds > 0 and made.tried["main"].seconds > 0
+
+
 def test_one_keeps_its_time_where_no_other_can_leave(monkeypatch: pytest.MonkeyPatch, soon) -> None:
     for workers, memory in ((1, None), (2, 10**6)):
         toys = {"toy": Toy(1.0), "other": Toy(apart=False, behind="toy")}
@@ -204,23 +215,23 @@ def test_what_is_proved_without_a_proof_to_be_written_counts(
     """Said before the time is over, by a session in another process or in this one."""
     stages, begun = ((Turn("toy"),),), MAIN if workers == 2 else 0
     answer, made = settle(
-        monkeypatch, stages, workers, Budget(6), certified=True, toy=Toy(0.1, "unwritten", begun=begun)
+        monkeypatch, stages, workers, Budget(6 * workers), certified=True, toy=Toy(0.1, "unwritten", begun=begun)
     )
     assert answer == Proved("bounds") and made.decided == "toy" and made.tried["toy"].why == ""
     assert len(soon) == workers - 1
 
 
-def test_covers_go_on_elsewhere(soon) -> None:
-    """With noise, choices and several branches; proved to be what it is, with the same number of boxes, unless one of
-    the processes was held up, so that another grid was the first to end."""
+def test_covers_go_on_elsewhere(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    """With noise, choices and several branches; proved to be what it is, with the same number of boxes."""
+    monkeypatch.setattr(apart, "_HERE", 0.01)  # they begin here, and leave after that
+    monkeypatch.setattr(rounds, "_FIRST", 60.0)  # the first grid is followed to its end, however slow the machine
     for seed in range(3):
         system, text = loop(seed), "AG^12 x0 <= 1000"
-        made, asked = drawn(system, 12), (set[object](), set[object]())
-        while not asked[0] & asked[1] and len(soon) < 12:
-            for workers in (1, 2):
-                with Run(Settings(workers)) as run:
-                    found = Portfolio(Mode("covers", "covers", ((Turn("covers"),),)), run, Budget(60), None)
-                    assert isinstance(found.settle(Question(made, read_property(system, text), undrawn=system)), Proved)
-                    asked[workers - 1].add(found.tried["covers"].figures.facts()[0])
-        assert asked[0] & asked[1]
-    assert len(soon) >= 3
+        made, asked = drawn(system, 12), []
+        for workers in (1, 2):
+            with Run(Settings(workers)) as run:
+                found = Portfolio(Mode("covers", "covers", ((Turn("covers"),),)), run, Budget(60), None)
+                assert isinstance(found.settle(Question(made, read_property(system, text), undrawn=system)), Proved)
+                asked.append(found.tried["covers"].figures.facts()[0])
+        assert asked[0] == asked[1]
+    assert len(soon) == 3

@@ -97,7 +97,7 @@ class Stage:
                 if session is not None:
                     self.sessions[turn.procedure] = session
         self.main = replace(self.main, procedure=self._ahead(self.main) or self.main.procedure)
-        self.others = [turn for turn in self.others if self._here(turn) or (turn.begun and self._helped(turn))]
+        self.others = [turn for turn in self.others if self._on(turn)]
         if not self._here(self.main):
             return self._step() if self._helped(self.main) and not self.others else self._without()
         eager = {t.procedure for t in self.others if self._eager(t)}
@@ -116,6 +116,10 @@ class Stage:
     def _here(self, turn: Turn) -> bool:
         """Is there a session of a procedure that works in this process?"""
         return turn.procedure in self.sessions and not away(self.sessions[turn.procedure])
+
+    def _on(self, turn: Turn) -> bool:
+        """Does it work here, or was it begun before and is helped from here?"""
+        return self._here(turn) or (turn.begun and self._helped(turn))
 
     def _helped(self, turn: Turn) -> bool:
         """Does it go on in another process, where it can be helped?"""
@@ -139,7 +143,7 @@ class Stage:
         leading = next((t for t in self.others if t.lead), None)
         for turn in list(self.others):
             name = turn.procedure
-            if not self._here(turn) and not (turn.begun and self._helped(turn)):
+            if not self._on(turn):
                 self.others.remove(turn)
                 continue
             if self._ahead(turn):

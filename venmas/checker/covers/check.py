@@ -24,13 +24,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
 
 from venmas.checker.covers.alone import Alone, OpenError
 from venmas.checker.covers.batch.course import Came, Course, Leg
-from venmas.checker.covers.extremes import NOWHERE, Extremes, Piece
+from venmas.checker.covers.extremes import Extremes, Piece, Sides, farthest
 from venmas.checker.covers.grid import Axes, Grid, Rows, finer
 from venmas.checker.covers.parts import Hull, Loop, Part, starts
 from venmas.checker.covers.paving import CrowdedError, Ints, Marks, Other, Paving, Tick, marked, paved
@@ -51,7 +50,6 @@ _OTHERS = 64
 """Grids of before that are looked at, at most: a line may name many, and each costs time in every later round."""
 _BATCH, _FEW, _ALONE = 512, 2, 256
 """Sets that are followed at once; how few are as soon followed alone; how many more are until all are."""
-Boxes: TypeAlias = tuple[Ints, Ints]
 
 
 class Following:
@@ -146,11 +144,11 @@ class Following:
         depth, directions = self._marks.depth, self.grid.directions
         return Leg(self._course, self.step, steps, rows, directions, columns, self._parts, depth, _FEW)
 
-    def _images(self, steps: int, tick: Tick) -> Boxes:
+    def _images(self, steps: int, tick: Tick) -> Sides:
         """Boxes around what follows the sets of the layer."""
         leg, made = self._leg(steps), list[Came]()
 
-        def sides(first: int) -> Boxes:
+        def sides(first: int) -> Sides:
             part = slice(first, first + _BATCH)
             return self._layer.low[part], self._layer.high[part]
 
@@ -171,14 +169,11 @@ class Following:
                 self._counts(came)
             else:
                 came = self._all(leg, came, *images.sides(piece), tick)
-            ends = np.full((len(came.open), 2 * len(leg)), NOWHERE, dtype=np.int64)
-            np.maximum.at(ends, came.of, np.hstack([came.high, -came.low]))
-            images.add(piece, ends, came.open)
+            images.add(piece, farthest(len(came.open), came.of, came.low, came.high), came.open)
 
         while images.more():
             shared(images.left, images.sides, leg, takes, self._here(leg, tick))
-        high, low = np.split(images.ends, 2)
-        return None if images.none else Polyhedron(self._directions, -low, high)
+        return None if images.none else Polyhedron(self._directions, *images.bounds)
 
     def _here(self, leg: Leg, tick: Tick) -> Callable[[Ints, Ints], Came]:
         """The leg, of fewer sets where all at once do not do; those of which none do are open."""

@@ -23,6 +23,16 @@ NOWHERE = -(1 << 62)
 """A number below all ends."""
 
 
+def farthest(size: int, of: Ints, low: Ints, high: Ints) -> Ints:
+    """Upper ends of the images of so many sets in directions, then in their opposites, (size, 2 m).
+
+    of: the sets that images are of, (R,); low, high: least and greatest values in the directions, (R, m).
+    """
+    ends = np.full((size, 2 * low.shape[1]), NOWHERE, dtype=np.int64)
+    np.maximum.at(ends, of, np.hstack([high, -low]))
+    return ends
+
+
 class Extremes:
     """Upper ends of the images of sets in some directions, by branch and bound with one level.
 
@@ -77,6 +87,12 @@ class Extremes:
         else:
             self.ends = np.maximum(self.ends, ends.max(0, initial=NOWHERE))
             self.open = np.concatenate([self.open, rows[wrong]])
+
+    @property
+    def bounds(self) -> Sides:
+        """Least and greatest values, where ends are those in directions, then in their opposites."""
+        high, low = np.split(self.ends, 2)
+        return -low, high
 
     @property
     def none(self) -> bool:

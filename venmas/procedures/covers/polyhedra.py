@@ -10,7 +10,7 @@ import numpy as np
 
 from venmas.bounds.rounding import Floats, Ints
 from venmas.budget import Budget
-from venmas.checker.covers.extremes import NOWHERE, Extremes, Piece
+from venmas.checker.covers.extremes import Extremes, Piece, farthest
 from venmas.checker.covers.grid import MOST_BOXES, Grid
 from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving
 from venmas.checker.covers.polyhedron import MOST_CELLS, Polyhedron
@@ -43,9 +43,8 @@ class Toward:
         tube, seen = self.leg.followed(low, high)
         first = self.frame.ends(tube.ring, tube.state)
         more = self.frame.turned(tube.ring, tube.state, self.directions)
-        ends = np.full((len(low), 2 * (first[0].shape[1] + more[0].shape[1])), NOWHERE, dtype=np.int64)
-        np.maximum.at(ends, tube.boxes, np.hstack([first[1], more[1], -first[0], -more[0]]))
-        return Far(ends, seen)
+        least, most = (np.hstack(sides) for sides in zip(first, more, strict=True))
+        return Far(farthest(len(low), tube.boxes, least, most), seen)
 
 
 class Polyhedra(Following):
@@ -82,8 +81,7 @@ class Polyhedra(Following):
             images = self._far(steps, budget)
             self.shown = max(self.shown, after)
             if after != task.last and not images.none:
-                low, high = np.split(images.ends, 2)[::-1]
-                made = Polyhedron(self._directions, -low, high).paving(budget.whole, self._most)
+                made = Polyhedron(self._directions, *images.bounds).paving(budget.whole, self._most)
             self._followed, self._images, self._step = self._followed + len(self._sets), None, after
             if made is None:
                 return True
