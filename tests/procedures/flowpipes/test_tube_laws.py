@@ -18,6 +18,7 @@ from venmas.model.evaluation.cuts import Fineness
 from venmas.model.evaluation.simulate import step_batch
 from venmas.nn import relu_network
 from venmas.procedure import Run
+from venmas.procedures.flowpipes import procedure
 from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.question import Question
 
@@ -111,3 +112,28 @@ def by_laws(question: Question) -> Answer | None:
     except BudgetError:
         return None
     return answer
+
+
+def test_laws_go_on_in_later_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn that ends while one set is followed by laws: the next one goes on with it, and sets come after it."""
+    begun = list[object]()
+    made = procedure._Session._by_laws
+
+    def by_laws(session: procedure._Session) -> procedure._Session | None:
+        begun.append(lawful := made(session))
+        return lawful
+
+    monkeypatch.setattr(procedure._Session, "_by_laws", by_laws)
+    monkeypatch.setattr(procedure, "_FIRST", 0.0)
+    rng = np.random.default_rng(100)
+    system = plant(rng)
+    reached = [state["x[1]"] for state in runs(system, rng)[1:]]
+    low, high = min(v.min() for v in reached), max(v.max() for v in reached)
+    question = Question(system, Bounded(parse(f"AG^{_STEPS} x[1] <= {high + 0.3 * (high - low):.6f}", system)))
+    session = FLOWPIPES.start(question, Run())
+    assert isinstance(session, procedure._Session)
+    turns, whole = 0, Budget(60.0)
+    while (answer := whole.spend(0.02 * 1.2**turns, session.advance)) is None:
+        turns += 1
+        assert session._tries and session._tries[0][0] is begun[0]
+    assert isinstance(answer, Proved) and turns > 1 and len(begun) == 1

@@ -6,9 +6,9 @@ that keeps states together; as a law, what is left of it is one level.
 
 - K, c: nearest in the maximum norm to sampled choices (Lawson, *Contributions to the theory of linear least maximum
   approximation*, 1961). Any K is right.
-- low, high: of pieces of the region, which are halved where that is needed. Where k is chosen, its score is not below
-  another one, s_k >= s_j; so ``u_k - K y - c <= u_k - K y - c + m (s_k - s_j)`` with any m >= 0, for networks in DeepZ.
-  What stays open after so many pieces counts as it is.
+- low, high: of pieces of the region. Where k is chosen, its score is not below another one, s_k >= s_j; so
+  ``u_k - K y - c <= u_k - K y - c + m (s_k - s_j)`` with any m >= 0, for networks in DeepZ. Pieces that leave most are
+  halved first (best-first branch and bound): what stays open after so many pieces counts as it is, and is little then.
 
 A region is where ``|M (y - y0)| <= 1``, ``|N (y - y0)| <= 1`` and ``|y - y0| <= reach``. With T near the inverse of M,
 ``y = y0 + T z + (I - T M) (y - y0)`` for ``z = M (y - y0)``: pieces are boxes of z, and the rest is
@@ -31,7 +31,7 @@ from venmas.nn import Network
 _SAMPLES, _ROUNDS = 2048, 40
 _SLACK, _DUST = 0.03, 1e-9
 """Part of what samples leave, and of actions, that pieces may leave besides."""
-_PIECES, _BATCH = 4096, 256
+_PIECES, _BATCH = 2048, 256
 _MARGIN, _OLD = 1.1, 0.7
 """A region is so many times what is asked about; one of which less than such a part is met is too wide."""
 _LAWS, _LAST = 1000, 16
@@ -142,7 +142,8 @@ def _around(moves: Floats, side: Floats) -> tuple[Floats, Floats]:
 
 
 class _Bounding:
-    """Bounds of a law over all of its region: pieces are halved until it is little more than at samples."""
+    """Bounds of a law over all of its region: pieces are halved until it is little more than at samples, the worst ones
+    first."""
 
     def __init__(self, laws: Laws, law: Law) -> None:
         self.laws, self.first = laws, law
@@ -156,34 +157,30 @@ class _Bounding:
 
     def law(self) -> Law | None:
         """The law with its ends; None where a value is not bounded."""
-        law, n = self.first, len(self.first.middle)
-        low, high = self.low, self.high
-        mids, halves, count = np.zeros((1, n)), np.ones((1, n)), 1
-        while len(mids):
-            ask()
-            now = slice(max(len(mids) - _BATCH, 0), None)
-            mid, half = mids[now], halves[now]
-            mids, halves = mids[: now.start], halves[: now.start]
-            inside = self._inside(mid, half)
-            mid, half = mid[inside], half[inside]
-            if not len(mid):
-                continue
-            below, above, axis = self._pieces(mid, half)
-            if not (np.isfinite(below).all() and np.isfinite(above).all()):
-                return None
-            open_ = (below < self.low) | (above > self.high)
-            if count >= _PIECES:
-                low, high = min(low, float(below.min())), max(high, float(above.max()))
-                continue
-            rows = np.flatnonzero(open_)
+        law, n, count = self.first, len(self.first.middle), 1
+        mid, half, below, above, axis = self._bounded(np.zeros((1, n)), np.ones((1, n)))
+        while np.isfinite(below).all() and np.isfinite(above).all():
+            excess = np.maximum(above - self.high, self.low - below)
+            order = np.argsort(-excess, kind="stable")[: int((excess > 0).sum())]
+            if not len(order) or count >= _PIECES:
+                low, high = float(below[order].min(initial=self.low)), float(above[order].max(initial=self.high))
+                return Law(law.middle, law.reach, law.rows, law.frame, law.gain, law.constant, low, high)
+            rows, left = order[:_BATCH], order[_BATCH:]
             count += len(rows)
-            half = half[rows]
-            half[np.arange(len(rows)), axis[rows]] /= 2
-            shift = np.zeros_like(half)
-            shift[np.arange(len(rows)), axis[rows]] = half[np.arange(len(rows)), axis[rows]]
-            mids = np.concatenate([mids, mid[rows] - shift, mid[rows] + shift])
-            halves = np.concatenate([halves, half, half])
-        return Law(law.middle, law.reach, law.rows, law.frame, law.gain, law.constant, low, high)
+            size, shift = half[rows], np.zeros((len(rows), n))
+            side = np.arange(len(rows)), axis[rows]
+            size[side] /= 2
+            shift[side] = size[side]
+            halves = self._bounded(np.concatenate([mid[rows] - shift, mid[rows] + shift]), np.concatenate([size, size]))
+            kept = (part[left] for part in (mid, half, below, above, axis))
+            mid, half, below, above, axis = (np.concatenate(pair) for pair in zip(kept, halves, strict=True))
+        return None
+
+    def _bounded(self, mid: Floats, half: Floats) -> tuple[Floats, Floats, Floats, Floats, Index]:
+        """Those of the boxes of z (B, n) that may have inputs of the region, with what `_pieces` says of them."""
+        ask()
+        inside = self._inside(mid, half)
+        return (mid[inside], half[inside], *self._pieces(mid[inside], half[inside]))
 
     def _inside(self, mid: Floats, half: Floats) -> Bools:
         """Boxes of z (B, n) that may have inputs of the region: ``N (y - y0)`` of further rows N is `across` z, off by

@@ -54,7 +54,7 @@ from venmas.question import Question
 
 log = logging.getLogger(__name__)
 
-_PART, _LAWS, _SETS = 1 / 4, 1 / 3, 1 / 4
+_PART, _LAWS, _SETS = 1 / 4, 2 / 5, 1 / 8
 """Parts of the time that is left for the first boxes of what others take, too, for laws, and for sets after them."""
 _BATCH, _FEWER = 32, 8
 """Boxes at a time; and where each of them has many sets."""
@@ -115,6 +115,8 @@ class _Session:
         self._patience = 0.0
         """Seconds that are left for the question together with whether runs stay in their box."""
         self._lawful = False
+        self._tries: list[tuple[_Session, float]] = []
+        """Sessions of the same question, each with the seconds that are left to it."""
 
     # what only boxes that are followed need: many questions are decided before the first one is
 
@@ -142,7 +144,7 @@ class _Session:
             self._over = self._brought_about(budget)
         elif self._over is None and self._looked:
             self._written_here = not self.system.smooth
-            self._over = self._both(budget, budget)
+            self._over = self._tried(budget) or self._both(budget, budget)
         if self._over is not None:
             return self._over
         self._looked = True
@@ -150,13 +152,23 @@ class _Session:
         if isinstance(found, Proved) and found.proof is not None:  # a proof is written in more than the time of a look
             found = self._over = written(found, self.question.boxed, budget)
         if found is None and (lawful := self._by_laws()) is not None:
-            for part_of, session in ((_LAWS, lawful), (_SETS, self)):
-                left = budget.whole.left
-                patience = _PATIENCE if left is None else part_of * left
-                answer = budget.spend(patience, lambda part: session._decide(part, part))  # noqa: B023
-                if answer is not None and not isinstance(answer, Unknown):
-                    return answer
+            left = budget.whole.left
+            self._tries = [(s, _PATIENCE if left is None else p * left) for s, p in ((lawful, _LAWS), (self, _SETS))]
+            found = self._over = self._tried(budget)
         return found or Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it at a first look")
+
+    def _tried(self, budget: Budget) -> Answer | None:
+        """Decide as tries do that have time left: by laws, then by sets; None where these are over."""
+        while self._tries:
+            (session, patience), begun = self._tries[0], budget.spent
+            try:
+                answer = budget.spend(patience, lambda part: session._decide(part, part))  # noqa: B023
+            finally:  # also where the turn ends sooner
+                self._tries[0] = session, patience - (budget.spent - begun)
+            del self._tries[0]
+            if answer is not None and not isinstance(answer, Unknown):
+                return answer
+        return None
 
     def _by_laws(self) -> _Session | None:
         """The same where open choices of a policy are affine laws; None where that is not worth the time."""

@@ -72,8 +72,9 @@ _SETS = (16, 32, 64, 64, 128, 256)
 _STEEP = tuple(Fineness(order=6, substeps=2**n, slices=4, symbols=60, sets=256) for n in range(4, 9))
 """For flows that no longer step of a period encloses."""
 
-LAWFUL = (replace(_COARSE, sets=1),)
-"""One set, in which open choices of actions are affine laws (`venmas.bounds.affine.laws`)."""
+LAWFUL = (replace(_COARSE, sets=1, symbols=60),)
+"""One set, in which open choices of actions are affine laws (`venmas.bounds.affine.laws`): those of each step leave a
+symbol, of which 20 are too few for plants that swing for long."""
 
 
 def ladder(recorded: bool, several: bool, pieces: int = 0) -> tuple[Fineness, ...]:
