@@ -84,7 +84,7 @@ def plain(data_dir: Path) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize("mode", ["comp-seq", "comp-par"])
+@pytest.mark.parametrize("mode", [pytest.param("comp-seq", marks=pytest.mark.slow), "comp-par"])
 def test_killed_three_times_nothing_finished_is_redone(
     mode: str, data_dir: Path, tmp_path: Path, plain: dict[str, Any]
 ) -> None:

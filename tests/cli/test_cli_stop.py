@@ -21,6 +21,7 @@ import psutil
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.slow import some_slow
 from venmas.cli.interrupt import interruptible
 from venmas.cli.main import main
 
@@ -107,7 +108,9 @@ def test_a_terminating_signal_is_an_interrupt() -> None:
         assert _gone(workers)
 
 
-@pytest.mark.parametrize("delay", [0.02, 0.06, 0.1, 0.14])  # while workers are stopped, and while the process ends
+@pytest.mark.parametrize(
+    "delay", some_slow([0.02, 0.06, 0.1, 0.14], [0, 3])
+)  # while workers are stopped, and while the process ends
 def test_two_interrupts_leave_no_traceback_and_no_process(delay: float) -> None:
     with started(*LONG) as process:
         workers = _workers(process)
@@ -121,7 +124,7 @@ def test_two_interrupts_leave_no_traceback_and_no_process(delay: float) -> None:
         assert _gone(workers)
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("delay", some_slow([0.0, 0.1, 0.3], [1]))
 @pytest.mark.parametrize("command", [[*LONG, "-q"], ["simulate", "--scenario", "vcas", "--runs", "10000"]])
 def test_an_early_interrupt_is_no_fault(command: list[str], delay: float) -> None:
     with started(*command) as process:
@@ -199,7 +202,7 @@ def test_a_time_limit_ends_with_unknown_time() -> None:
     assert err == ""
 
 
-@pytest.mark.parametrize("delay", [0.0, 1.2])
+@pytest.mark.parametrize("delay", some_slow([0.0, 1.2], [0]))
 def test_a_killed_worker_does_not_change_the_verdict(delay: float) -> None:
     with started(*SHORT, "--json", "-") as process:
         victims = _workers(process, busy=0.05)
@@ -211,6 +214,7 @@ def test_a_killed_worker_does_not_change_the_verdict(delay: float) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_workers_killed_again_and_again_make_it_unknown() -> None:
     with started(*LONG, "--json", "-", "--timeout", "12") as process:
         end = time.monotonic() + 30

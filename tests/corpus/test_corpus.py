@@ -27,6 +27,7 @@ from tests.corpus.entries_more import CORPUS
 from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build, holds
+from tests.slow import some_slow
 from venmas.engine.report import Verdict
 from venmas.logic import FiniteModel, evaluate, nnf, parse
 from venmas.model import System, satisfies
@@ -37,11 +38,6 @@ FINITE = ("kripke", "ring", "climber", "toggles", "hot", "weights", "tally")
 PARALLEL = ("kripke-14", "line-8", "shapes-2", "routes-6", "union-4", "climber-3")
 
 
-def _some(count: int, most: int) -> list[object]:
-    """The first of some seeds; all of them in slow suites."""
-    return [*range(count), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(count, most))]
-
-
 def _fine(tally: Tally) -> None:
     assert not tally.wrong, "\n".join(tally.wrong)
 
@@ -50,7 +46,11 @@ def _ids(entry: Entry) -> str:
     return entry.name
 
 
-@pytest.mark.parametrize("entry", CORPUS, ids=_ids)
+THIRDS = {at for at, entry in enumerate(CORPUS) if int(entry.name.rsplit("-", 1)[1]) % 3 == 1}
+"""The places of the first entry of each kind, and of every third one after it."""
+
+
+@pytest.mark.parametrize("entry", some_slow(CORPUS, THIRDS), ids=_ids)
 def test_entry(entry):
     _fine(check_entry(entry, configurations(intervals=False)))
 
@@ -73,12 +73,12 @@ def test_every_entry_with_a_pool(entry):
     _fine(check_entry(entry, configurations(["comp-par"], intervals=False)))
 
 
-@pytest.mark.parametrize("seed", _some(20, 40))
+@pytest.mark.parametrize("seed", some_slow(range(40), range(7)))
 def test_random_finite_systems(seed):
     _fine(check_finite(f"finite {seed}", finite_case(seed), configurations()))
 
 
-@pytest.mark.parametrize("seed", _some(20, 40))
+@pytest.mark.parametrize("seed", some_slow(range(40), range(7)))
 def test_random_systems_over_reals(seed):
     _fine(check_pwl(f"pwl {seed}", pwl_case(seed), configurations()))
 
@@ -157,7 +157,7 @@ def test_no_sampled_state_contradicts_a_satisfied_entry(entry):
             assert satisfies(system, formula, state), state
 
 
-@pytest.mark.parametrize("seed", _some(30, 60))
+@pytest.mark.parametrize("seed", some_slow(range(60), range(20)))
 def test_the_two_readings_of_random_systems_agree(seed):
     """The simulator and the plain interpreter of the specification: on whole formulas, exactly."""
     case = pwl_case(seed, count=6)

@@ -19,6 +19,27 @@ import pytest
 from tests.docs.page_blocks import ROOT, Block, BlockError, blocks_of, check_setup, commands_of, matches, run
 
 PAGES = sorted((ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("scenarios/*/README.md")))
+LONG = frozenset(
+    {
+        "docs/clusters.md",
+        "docs/continuous.md",
+        "docs/export.md",
+        "docs/forever.md",
+        "docs/gym.md",
+        "docs/hardware.md",
+        "docs/journal.md",
+        "docs/ltl.md",
+        "docs/map.md",
+        "docs/noise.md",
+        "docs/own-environment.md",
+        "docs/plots.md",
+        "docs/reach.md",
+        "docs/several.md",
+        "scenarios/pendulum/README.md",
+    }
+)
+"""Pages that take longest, about what has tests of its own: in slow suites alone."""
+
 LIMIT = 300
 NEEDS = re.compile(r"<!-- blocks need: ([\w, ]+) -->")
 
@@ -45,19 +66,30 @@ def run_page(page: Path, folder: Path, **more: str) -> tuple[int, str]:
     return status, out.read_text()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def named(page: Path) -> str:
+    """The path in this repository."""
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, marks=pytest.mark.slow) if named(p) in LONG else p for p in PAGES], ids=named
+)
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     more = {}
-    named = {need.strip() for found in NEEDS.findall(page.read_text()) for need in found.split(",")}
-    needs(*sorted(named - {"data", "repository"}))
-    if "data" in named:
+    asked = {need.strip() for found in NEEDS.findall(page.read_text()) for need in found.split(",")}
+    needs(*sorted(asked - {"data", "repository"}))
+    if "data" in asked:
         more["VENMAS_DATA"] = str(request.getfixturevalue("data_dir"))
-    if "repository" in named:
+    if "repository" in asked:
         more["PYTHONPATH"] = str(ROOT)
     folder = tmp_path / "empty"
     folder.mkdir()
     status, output = run_page(page, folder, **more)
     assert status == 0, output
+
+
+def test_long_pages_are_there() -> None:
+    assert {named(page) for page in PAGES} > LONG
 
 
 def failure(tmp_path: Path, text: str) -> str:

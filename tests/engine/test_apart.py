@@ -208,7 +208,7 @@ def test_a_proof_that_is_not_written_counts_where_the_session_ends(monkeypatch: 
     assert answer == Proved("bounds") and made.decided == "toy"
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_is_proved_without_a_proof_to_be_written_counts(
     monkeypatch: pytest.MonkeyPatch, soon, workers: int
 ) -> None:

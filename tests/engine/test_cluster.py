@@ -30,6 +30,7 @@ from test_pool import answers, answers_lazily, easy, hard, jobs, reason, wait_fo
 import venmas
 from tests.corpus.check import available
 from tests.corpus.entries_more import CORPUS
+from tests.slow import some_slow
 from venmas import verify
 from venmas.engine.report import Report, Verdict
 from venmas.errors import Reason, UsageError
@@ -338,6 +339,7 @@ def test_a_scheduler_that_hears_late_of_a_broken_connection(shared: LocalCluster
             wait_for(lambda: other.run_on_scheduler(forget, first.id) == 2)
 
 
+@pytest.mark.slow
 def test_one_at_a_time_waits_for_the_first_worker_without_spinning() -> None:
     with own(0) as cluster, Cluster(SOLVERS, address=cluster.address, ahead=0, at_once=1) as mapper:
         results = mapper.map(jobs(easy(0), easy(1)))
@@ -436,7 +438,9 @@ def test_orders_for_another_process_are_not_solved() -> None:
 PARALLEL = ("kripke-14", "line-8", "shapes-2", "routes-6", "union-4", "climber-3")
 
 
-@pytest.mark.parametrize("entry", [e for e in CORPUS if e.name in PARALLEL], ids=lambda e: e.name)
+@pytest.mark.parametrize(
+    "entry", some_slow((e for e in CORPUS if e.name in PARALLEL), range(0, 6, 3)), ids=lambda e: e.name
+)
 def test_verdicts_equal_those_of_the_pool(shared: LocalCluster, entry) -> None:  # type: ignore[no-untyped-def]
     def ask(**options: object) -> Report:
         return verify(entry.system(), entry.formula, solver="highs", trust="solver", **options)  # type: ignore[arg-type]
@@ -453,6 +457,7 @@ def test_verdicts_equal_those_of_the_pool(shared: LocalCluster, entry) -> None: 
     )
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_an_unknown_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_link, "CONNECT", 1.0)
     from venmas import load_scenario

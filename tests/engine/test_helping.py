@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.procedures.covers.systems import loop, runs, task
+from tests.slow import some_slow
 from venmas.budget import Budget
 from venmas.checker.covers import check as checks
 from venmas.checker.covers import extremes
@@ -169,7 +170,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("fails", some_slow([False, True], [1]))
 def test_covers_are_the_same_with_help(ends: Ends, fails: bool) -> None:
     thread, done = serving(ends, fails)
     for seed in range(5):
@@ -186,7 +187,7 @@ def test_covers_are_the_same_with_help(ends: Ends, fails: bool) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("fails", some_slow([False, True], [0]))
 def test_polyhedra_and_their_checks_are_the_same_with_help(ends: Ends, fails: bool) -> None:
     """So are checks of covers."""
     thread, done = serving(ends, fails)
@@ -214,7 +215,7 @@ def test_polyhedra_and_their_checks_are_the_same_with_help(ends: Ends, fails: bo
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("kind", [Cover, Polyhedra])
+@pytest.mark.parametrize("kind", some_slow([Cover, Polyhedra], [0]))
 def test_a_batch_that_ends_with_the_time_is_not_lost(ends: Ends, kind: type[Cover | Polyhedra]) -> None:
     """The time ends at random, with a piece under way; the same sets are followed in all."""
     helping, rng = Helping(ends[0]), np.random.default_rng(0)

@@ -17,6 +17,7 @@ from journal_systems import walker
 
 from tests.in_process import in_process
 from tests.needs import needs
+from tests.slow import some_slow
 from venmas import verify
 from venmas.engine import journal as journals
 from venmas.engine.report import Report, Verdict
@@ -101,7 +102,7 @@ def facts(journal: Path) -> Path:
 
 
 @pytest.mark.parametrize("formula", [SAFE, UNSAFE])
-@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("count", some_slow([0, 1, 2], [1]))
 def test_an_interrupted_run_goes_on(formula: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = run(None, formula)
     with monkeypatch.context() as patch:
@@ -245,7 +246,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", some_slow(CHANGES, range(0, len(CHANGES), 2)))
 def test_a_changed_question_finds_nothing(change: str, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options, patched = CHANGES[change]
     if options.get("solver") == "scip":

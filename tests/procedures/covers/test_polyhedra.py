@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.procedures.covers.systems import chain, loop, runs, task
 from tests.procedures.covers.test_covers import answer
+from tests.slow import some_slow
 from venmas import System, verify
 from venmas.answer import Proved, Unknown
 from venmas.bounds.affine.forms import Form, Forms
@@ -58,9 +59,20 @@ def outside(states: Floats, one: Polyhedra) -> int:
     return int((~((low <= at) & (at <= high)).all(2).any(0)).sum())
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**20), st.booleans(), st.booleans(), st.integers(1, 3), st.integers(0, 2), st.integers(1, 6))
-def test_polyhedra_hold_all_runs(seed: int, rows: bool, smooth: bool, stride: int, which: int, along: int) -> None:
+@pytest.mark.parametrize("examples", [13, pytest.param(40, marks=pytest.mark.slow)])
+def test_polyhedra_hold_all_runs(examples: int) -> None:
+    numbers = (
+        st.integers(0, 2**20),
+        st.booleans(),
+        st.booleans(),
+        st.integers(1, 3),
+        st.integers(0, 2),
+        st.integers(1, 6),
+    )
+    settings(max_examples=examples, deadline=None)(given(*numbers)(hold_all_runs))()
+
+
+def hold_all_runs(seed: int, rows: bool, smooth: bool, stride: int, which: int, along: int) -> None:
     """Layer by layer, in parts of a second, and with the sets of each step alone."""
     system = chain(seed) if rows else loop(seed, smooth)
     asked = task(system, 99, 100)
@@ -158,7 +170,7 @@ def test_what_noise_widens_is_proved_for_ever() -> None:
 
 
 @pytest.mark.parametrize("margin", [-0.01, 0.2])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some_slow(range(4), range(2)))
 def test_nothing_is_proved_that_runs_refute(seed: int, margin: float) -> None:
     system, last = rooms(), 5 + seed
     asked = task(system, 0, last)

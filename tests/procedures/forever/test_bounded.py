@@ -59,7 +59,7 @@ def lift(steps: int = 30) -> System:
         (loops.thermostat, "AX^20 AG[0,10] (t >= 15 & t < 20)"),
         (lambda: loops.thermostat(HALF), "AG^40 t > 14"),
         (loops.tank, "AG^25 ok & AX^20 AG[1,4] level >= 0"),
-        (loops.relay, "AG^30 upright"),
+        pytest.param(loops.relay, "AG^30 upright", marks=pytest.mark.slow),
         (loops.smooth, "AX^21 AG[0,30] near"),
         (lift, "AG^30 (y <= 0.75 & y >= -0.75)"),
     ],
@@ -85,11 +85,12 @@ def test_other_formulas_are_not_taken(text: str) -> None:
     assert report.verdict is Verdict.UNKNOWN and "does not take it" in report.procedures[0].why
 
 
+@pytest.mark.parametrize("count", [10, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("cells_alone")
-def test_random_twins_contradict_no_verdict(tmp_path: Path) -> None:
+def test_random_twins_contradict_no_verdict(count: int, tmp_path: Path) -> None:
     """Also where the box of the twin is smaller than where its runs go."""
     rng, seen = Random(4), Counter[Verdict]()
-    for _ in range(30):
+    for _ in range(count):
         system, graph = twin(rng)
         most = STATES - 1
         if rng.random() < 0.4:
@@ -120,7 +121,7 @@ def test_random_twins_contradict_no_verdict(tmp_path: Path) -> None:
         if report.verdict is Verdict.UNKNOWN and true:
             seen["missed"] += 1  # type: ignore[index]
     # a search for a certificate in rationals finds the violations
-    assert seen[Verdict.SATISFIED] > 5 and seen[Verdict.VIOLATED] > 5 and not seen["missed"], seen  # type: ignore[index]
+    assert min(seen[Verdict.SATISFIED], seen[Verdict.VIOLATED]) > count // 6 and not seen["missed"], seen  # type: ignore[index]
 
 
 def smaller(graph: list[list[int]], most: int) -> System:
@@ -143,7 +144,10 @@ def rows_of(make: Any, text: str, path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("make", "text"),
-    [(loops.thermostat, "AG^21 warm"), (lambda: loops.thermostat(HALF), "AX^20 AG[0,2] t > 14")],
+    [
+        (loops.thermostat, "AG^21 warm"),
+        pytest.param(lambda: loops.thermostat(HALF), "AX^20 AG[0,2] t > 14", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.usefixtures("cells_alone")
 def test_its_certificate_shows_nothing_else(make: Any, text: str, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ SATISFIED: list[tuple[Callable[[], System], str]] = [
     (half, "F G x <= 0.001"),
     (valve, "G F x >= 4"),
     (loops.patrol, "G F left & G F right"),
-    (lambda: loops.patrol(noise=Fraction(1, 10)), "G F left & G F right"),
+    pytest.param(lambda: loops.patrol(noise=Fraction(1, 10)), "G F left & G F right", marks=pytest.mark.slow),
     (lambda: loops.thermostat(HALF), "F G warm"),
     (loops.smooth, "G F near"),
     (loops.smooth, "F G near"),
@@ -163,7 +163,7 @@ def test_uniform_numbers_of_steps_are_told(monkeypatch: pytest.MonkeyPatch) -> N
         ("G x >= 1", "stutter", "violated"),
         ("G F x >= 1", "stutter", "violated"),
         ("F x < 1", "error", "unknown"),
-        ("F x < -1", "error", "unknown"),  # no run goes on for ever
+        pytest.param("F x < -1", "error", "unknown", marks=pytest.mark.slow),  # no run goes on for ever
     ],
 )
 def test_states_without_a_successor(text: str, deadlock: str, verdict: str, tmp_path: Path) -> None:
@@ -246,13 +246,14 @@ def test_sets_of_no_state_are_not_asked_about() -> None:
     assert verify(loops.thermostat(), "AG AF (low | false)", timeout=60).satisfied
 
 
-def test_integers_made_real_have_the_same_verdicts() -> None:
-    seen = Counter(compare(seed, 10) for seed in (*range(20), 1000, 1004))
+@pytest.mark.parametrize("count", [6, pytest.param(20, marks=pytest.mark.slow)])
+def test_integers_made_real_have_the_same_verdicts(count: int) -> None:
+    seen = Counter(compare(seed, 10) for seed in (*range(count), 1000, 1004))
     assert not [told for told in seen if told.startswith("wrong")], seen
-    assert seen["satisfied"] >= 6 and seen["violated"] >= 8, seen
+    assert seen["satisfied"] >= 3 * count // 10 and seen["violated"] >= 4 * count // 10, seen
 
 
-@pytest.mark.parametrize("deadlock", ["error", "stutter"])
+@pytest.mark.parametrize("deadlock", ["error", pytest.param("stutter", marks=pytest.mark.slow)])
 def test_a_guard_that_reads_noise_leaves_deadlocks_open(deadlock: str, tmp_path: Path) -> None:
     """Each state has a successor under some noise, and none under other noise: nothing is claimed either way."""
     system = System("gusts")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build, holds
+from tests.slow import some_slow
 from venmas.engine.verify import verify
 from venmas.errors import ModelError
 from venmas.logic import AX, EX, And, Atom, Not, Or, Top, nnf, parse
@@ -200,7 +201,7 @@ def test_leaving_the_box_in_an_early_pass_is_not_forgotten(monkeypatch):
 # -- random systems ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", some_slow(range(24), range(0, 24, 3)))
 def test_known_runs_stay_open_on_random_systems(seed):
     case = pwl_case(seed, 40)
     system = build(case.spec)
@@ -210,12 +211,14 @@ def test_known_runs_stay_open_on_random_systems(seed):
         assert found is None or found == len(states[:12])
 
 
-HARD = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize("examples", [13, pytest.param(40, marks=pytest.mark.slow)])
+def test_known_runs_stay_open(examples):
+    settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))(
+        given(st.data())(stay_open)
+    )()
 
 
-@HARD
-@given(st.data())
-def test_known_runs_stay_open(data):
+def stay_open(data):
     system = data.draw(systems() if data.draw(st.booleans()) else adversarial_systems())
     target = nnf(data.draw(formulas_over(system)))
     states = [data.draw(initial_states(system)) for _ in range(4)]
@@ -283,7 +286,7 @@ def grid_states(rng, system):
 
 
 @pytest.mark.parametrize("wild", [False, True])
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", some_slow(range(6), [1, 3]))
 def test_known_runs_stay_open_where_boxes_touch(block, wild, monkeypatch):
     """Wild: images come in turns of a few, and cells of the next step begin anywhere."""
     if wild:
