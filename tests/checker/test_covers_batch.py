@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.checker.test_covers_check import FINE, check, grid, turning
 from tests.procedures.covers.systems import loop, runs, task
+from tests.slow import some_examples
 from venmas import System
 from venmas.checker.covers import check as checks
 from venmas.checker.covers.alone import Alone
@@ -144,8 +145,9 @@ def test_exact_states_are_in_the_boxes(seed: int, steps: int, fine: int, kinds: 
 
 
 @pytest.mark.usefixtures("batched")
-@settings(max_examples=25, deadline=None)
-@given(
+@some_examples(
+    8,
+    25,
     st.integers(0, 2**20),
     st.booleans(),
     st.integers(1, 4),

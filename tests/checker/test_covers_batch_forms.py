@@ -16,6 +16,7 @@ from flint import arb, ctx
 
 from tests.checker.test_tubes_arithmetic import applied, as_arb, exact, random_network
 from tests.operands import random_boxes
+from tests.slow import some_slow
 from venmas.checker.covers.batch.forms import Form, Forms, between, multiples, not_negative, together
 from venmas.checker.covers.batch.networks import apply_network
 from venmas.checker.covers.batch.reduce import reduced
@@ -143,7 +144,7 @@ def test_multiples_are_floored() -> None:
         assert all(abs(rest) <= flag + more for rest, flag in zip(off, flags, strict=True))
 
 
-@pytest.mark.parametrize("bits", UNITS)
+@pytest.mark.parametrize("bits", some_slow(UNITS, [0]))
 def test_operations_hold_for_the_same_symbols(bits: int) -> None:
     """Also at corners, where squares of symbols are 1: no value outside of centre, coefficients and radius."""
     ctx.prec = 400
@@ -230,7 +231,7 @@ def test_what_may_be_too_large_is_refused_and_never_wraps() -> None:
     assert ring.combine([(Fraction(1), zero)] * 9).size[0] == 36, "its bound is not what it was made of"
 
 
-@pytest.mark.parametrize("bits", UNITS)
+@pytest.mark.parametrize("bits", some_slow(UNITS, [0]))
 def test_what_is_left_where_a_guard_holds(bits: int) -> None:
     """Points at which a form is not negative are in the forms that are left, by what these say of both together."""
     rng, met, smaller = Random(19), 0, 0

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from tests.procedures.covers.systems import loop, runs, task
+from tests.slow import some_examples
 from venmas import System, verify
 from venmas.budget import Budget, BudgetError
 from venmas.checker.covers.check import Followed
@@ -143,8 +145,9 @@ def test_sets_are_looked_at_before_the_window_only_where_ranges_are_claimed() ->
         check(system, "AX^2 AG[0,9] x <= 1.1", line)
 
 
-@settings(max_examples=25, deadline=None)
-@given(
+@some_examples(
+    8,
+    25,
     st.integers(0, 2**20),
     st.booleans(),
     st.integers(0, 4),
@@ -184,18 +187,18 @@ def test_no_grid_shows_what_runs_refute(
     assert reached <= limit
 
 
-@settings(max_examples=8, deadline=None)
-@given(st.integers(0, 2**20), st.booleans())
-def test_what_the_search_covers_is_written_and_accepted(tmp_path_factory: Any, seed: int, smooth: bool) -> None:
+@some_examples(3, 8, st.integers(0, 2**20), st.booleans())
+def test_what_the_search_covers_is_written_and_accepted(seed: int, smooth: bool) -> None:
     system = loop(seed, smooth)
     states = runs(task(system, 0, 30), seed, 30)
     assume(len(states) == 31)
     limit = Fraction(float(states[:, :, 0].max())).limit_denominator(10**6) + Fraction(1, 2)
-    path: Path = tmp_path_factory.mktemp("covers") / "c.gz"
-    report = verify(system, f"AG x0 <= {limit}", timeout=3, workers=1, certificate=path, mode="invariant")
-    assert not report.violated or report.replay.confirmed  # by a run that sampling did not meet
-    if path.exists():
-        assert check_certificate(path, system).lines
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "c.gz")
+        report = verify(system, f"AG x0 <= {limit}", timeout=3, workers=1, certificate=path, mode="invariant")
+        assert not report.violated or report.replay.confirmed  # by a run that sampling did not meet
+        if path.exists():
+            assert check_certificate(path, system).lines
 
 
 @pytest.fixture

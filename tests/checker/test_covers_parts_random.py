@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.checker.test_covers_check import FINE
 from tests.procedures.covers.systems import chain
+from tests.slow import some_examples
 from venmas import System
 from venmas.budget import Budget, BudgetError
 from venmas.checker.covers import check as checks
@@ -127,8 +127,16 @@ def attack(seed: int, margin: Fraction, forever: bool, alone: bool, begin: int, 
     return shown
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**24), st.sampled_from(MARGINS), st.booleans(), st.booleans(), st.integers(0, 4), st.booleans())
+@some_examples(
+    16,
+    50,
+    st.integers(0, 2**24),
+    st.sampled_from(MARGINS),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 4),
+    st.booleans(),
+)
 def test_no_parts_show_what_runs_refute(
     seed: int, margin: Fraction, forever: bool, alone: bool, begin: int, inside: bool
 ) -> None:
@@ -161,8 +169,7 @@ def steps(system: System, seed: int) -> list[Step]:
     return made
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 2**24), st.integers(1, 3))
+@some_examples(33, 100, st.integers(0, 2**24), st.integers(1, 3))
 def test_steps_of_a_loop_are_steps_of_its_parts(seed: int, first: int) -> None:
     """With the values and changes of others for noise, a part does what the loop does, and tells what it changes."""
     system = chain(seed)

@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 from tests.corpus.fixpoints import holding
+from tests.slow import some_slow
 from venmas.checker.forever.later import Later, Resume
 from venmas.checker.forever.rules import (
     Arrive,
@@ -91,7 +92,7 @@ def _rule(rng: Random, texts: list[str]) -> Derived:
             return Both((0, 1), start, (b, c))
 
 
-@pytest.mark.parametrize("graphs", [1500, pytest.param(12_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("graphs", [600, pytest.param(12_000, marks=pytest.mark.slow)])
 def test_true_premises_have_true_conclusions(graphs: int) -> None:
     rng, system, seen = Random(7), _system(), Counter[str]()
     for _ in range(graphs):
@@ -125,7 +126,7 @@ def test_what_some_steps_always_lead_to_is_kept_in_the_end(steps: int) -> None:
     assert min(seen.values()) > 30, seen
 
 
-@pytest.mark.parametrize(("entry", "steps"), [(0, 0), (0, 2), (2, 0), (1, 1), (2, 3)])
+@pytest.mark.parametrize(("entry", "steps"), some_slow([(0, 0), (0, 2), (2, 0), (1, 1), (2, 3)], [0, 3]))
 def test_what_holds_until_it_does_for_ever_holds_always(entry: int, steps: int) -> None:
     rng, system, seen = Random(entry + 7 * steps), _system(), Counter[bool]()
     for _ in range(800):
@@ -203,8 +204,10 @@ def test_tempting_forms_are_not_rules() -> None:
 
         if holds(f"AX^2 S & EF^2 ({q[0]})") and not holds(f"AG EF ({q[0]})"):
             wrong["AG EF"] += 1
-        if holds(f"E(({p[0]}) U^2 S)") and not holds(f"EG ({p[0]})"):
+        if wrong["EG"] < 2 and holds(f"E(({p[0]}) U^2 S)") and not holds(f"EG ({p[0]})"):
             wrong["EG"] += 1
+        if min(wrong["AG EF"], wrong["EG"]) > 1:
+            break
     assert min(wrong["AG EF"], wrong["EG"]) > 1, wrong
 
 

@@ -130,10 +130,11 @@ def test_each_state_and_level_is_needed() -> None:
         assert not accepted([{**rows[0], "claim": {**claim, "formula": text}}, *rows[1:]], loop())
 
 
-def test_random_claims_and_levels() -> None:
+@pytest.mark.parametrize("count", [27, pytest.param(80, marks=pytest.mark.slow)])
+def test_random_claims_and_levels(count: int) -> None:
     """The truth is that of fixpoints over all states; levels are changed at random, also where the claim is false."""
     rng, seen = Random(5), Counter[str]()
-    for seed in range(5_000_000, 5_000_080):
+    for seed in range(5_000_000, 5_000_000 + count):
         asked = case(seed)
         system = build(asked.spec)
         rows, levels = table(system, str(asked.formula))
@@ -148,7 +149,7 @@ def test_random_claims_and_levels() -> None:
             mutant = table(system, str(asked.formula), changed.tolist())[0]
             seen["changed"] += 1
             assert not accepted(mutant, system) or asked.truth, (seed, asked.formula)
-    assert seen["right"] >= 10 and seen["changed"] >= 500, seen
+    assert seen["right"] >= count // 8 and seen["changed"] >= 25 * count // 4, seen
 
 
 leaves = atoms(("i", "j", "b"), st.integers(-2, 2).map(Fraction))

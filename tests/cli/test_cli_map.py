@@ -160,7 +160,7 @@ def test_a_file_that_cannot_be_written_loses_no_table(capsys, folder, monkeypatc
     assert status == 2 and "46.87 %" in out and "No space left" in err
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_ctrl_c_keeps_the_map(folder, workers):
     words = [sys.executable, "-m", "venmas", "map", *PENDULUM, "-o", "m.json", "--timeout", "100"]
     words += ["--workers", workers]

@@ -77,7 +77,11 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize("case", CLOSED)
+LONG = ("verify satisfied", "vnnlib", "plot", "report", "export programs", "replay")
+"""Commands that end as others do, and take longer: in slow suites alone."""
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=pytest.mark.slow) if c in LONG else c for c in CLOSED])
 def test_a_reader_that_leaves_early_takes_nothing_away(case: str, made: Path, tmp_path: Path) -> None:
     """Neither files nor the exit status, as with `venmas ... 2>&1 | true`."""
     needs("jinja2", "matplotlib")

@@ -97,7 +97,8 @@ def joined_certificate(system: System, formula: str, roots: list[Piece], path: P
 
 
 @pytest.mark.parametrize(
-    ("formula", "climb", "rule"), [("AX^5 safe", "-22..-19", "table"), ("AX^4 safe", "-20..-19", "same")]
+    ("formula", "climb", "rule"),
+    [pytest.param("AX^5 safe", "-22..-19", "table", marks=pytest.mark.slow), ("AX^4 safe", "-20..-19", "same")],
 )
 def test_proofs_of_parts_are_a_proof_of_the_whole(tmp_path: Path, formula: str, climb: str, rule: str) -> None:
     system, path = load_scenario("vcas").system(climb0=climb), tmp_path / "whole"

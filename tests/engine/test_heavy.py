@@ -32,6 +32,10 @@ print(json.dumps([seconds, int(status[status.index("VmHWM:") + 1]) / 1024, repor
 """
 
 
+TWINS = frozenset({"many_regions", "chosen", "safe_integers", "nested_choices", "noisy", "big_network"})
+"""Systems that differ little from others: in slow suites alone."""
+
+
 def ask(name: str, **options: object) -> tuple[float, float, dict]:
     """Seconds, true peak and result of a question in a fresh process."""
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
@@ -40,7 +44,7 @@ def ask(name: str, **options: object) -> tuple[float, float, dict]:
     return tuple(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in TWINS else n for n in HEAVY])
 def test_limits_are_kept(name) -> None:
     seconds, peak, result = ask(name, timeout=SECONDS, memory=MEMORY, workers=1)
     assert seconds <= SECONDS + OVERRUN

@@ -323,6 +323,9 @@ def test_what_is_no_map_is_refused_even_with_a_digest(case):
     change, told = FORGED[case]
     with pytest.raises(StoreError, match=told):
         read_map(rewritten(change), "m.json")
+
+
+def test_what_is_written_anew_without_a_change_is_a_map():
     assert read_map(rewritten(lambda form: None), "m.json").complete
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
+from tests.slow import some_slow
 from venmas.errors import FormulaError, InputError, ModelError
 from venmas.logic import (
     AX,
@@ -263,7 +264,7 @@ DEEP = 10_000
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", ["AX", "!", "EG[0,1]", "p ->", "p & (", "A(p U^1"])
+@pytest.mark.parametrize("kind", some_slow(["AX", "!", "EG[0,1]", "p ->", "p & (", "A(p U^1"], range(5)))
 def test_deep_formulas(kind):
     opened = f"{kind} " * DEEP
     text = opened + "h > 1" + ")" * (DEEP if "(" in kind else 0)

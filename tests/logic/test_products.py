@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.slow import some_examples
 from venmas.formats.vnnlib.query import meets
 from venmas.logic.formula import FALSE, Atom, Formula, conjunction, disjunction
 from venmas.logic.linear import Comparison, LinearExpr, Relation
@@ -34,8 +34,7 @@ def conditions(draw: st.DrawFn, depth: int = 2) -> Formula:
     return join([draw(conditions(depth - 1)) for _ in range(draw(st.integers(2, 3)))])
 
 
-@settings(max_examples=300, deadline=None)
-@given(conditions())
+@some_examples(100, 300, conditions())
 def test_what_is_left_holds_at_the_same_points(condition: Formula) -> None:
     left = possible(condition, BOUNDS, PRODUCTS)
     for i, j in product(range(-12, 7), range(-6, 13)):

@@ -26,7 +26,7 @@ def module(states, actions):
     return nn.Sequential(nn.Linear(states, 8), nn.SiLU(), nn.Linear(8, 8), nn.ELU(), nn.Linear(8, actions))
 
 
-@pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4"])
+@pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", pytest.param("Taxi-v4", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [PPO, DQN, module], ids=lambda k: k.__name__)
 def test_trained_policies(name, kind):
     torch.set_num_threads(1)

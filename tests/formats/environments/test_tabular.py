@@ -106,10 +106,10 @@ def compare(system, env, actions, starts=None):
         assert time.process_time() - begun < 1
 
 
-SLOW = pytest.mark.slow
+SLOW, LONG = pytest.mark.slow, ("taxi", "rainy taxi", "slippery cliff", *(f"random {seed}" for seed in range(3, 8)))
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[SLOW] if n == "rainy taxi" else []) for n in WORLDS])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[SLOW] if n in LONG else []) for n in WORLDS])
 def test_verdicts_are_those_of_enumeration(name):
     env = WORLDS[name]
     states, choices = env.observation_space.n, env.action_space.n

@@ -9,10 +9,11 @@ from operator import or_
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.procedures.covers.systems import loop, runs, task
+from tests.slow import some_examples
 from venmas import System, verify
 from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds.affine.tube import Tube
@@ -46,8 +47,9 @@ def outside(states: Floats, cover: Cover) -> int:
     return int((~found).sum())
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**20), st.booleans(), st.booleans(), st.integers(1, 3), st.integers(0, 2), st.integers(1, 5))
+@some_examples(
+    8, 25, st.integers(0, 2**20), st.booleans(), st.booleans(), st.integers(1, 3), st.integers(0, 2), st.integers(1, 5)
+)
 def test_covers_hold_all_runs(seed: int, smooth: bool, noisy: bool, stride: int, which: int, along: int) -> None:
     system = loop(seed, smooth, noisy)
     asked = task(system, 99, 100)  # nothing is said before, so that sets are those of one step
@@ -63,8 +65,9 @@ def test_covers_hold_all_runs(seed: int, smooth: bool, noisy: bool, stride: int,
                 assert outside(states[cover.step], cover) == 0
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**20), st.booleans(), st.integers(1, 2), st.integers(0, 2), st.integers(0, 6), st.booleans())
+@some_examples(
+    8, 25, st.integers(0, 2**20), st.booleans(), st.integers(1, 2), st.integers(0, 2), st.integers(0, 6), st.booleans()
+)
 def test_covers_whose_cells_are_cut_hold_all_runs(
     seed: int, smooth: bool, stride: int, which: int, first: int, units: bool
 ) -> None:
@@ -144,8 +147,15 @@ def answer(
     return found
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**20), st.booleans(), st.integers(0, 6), st.integers(0, 6), st.sampled_from([-0.02, 0.0, 0.3]))
+@some_examples(
+    8,
+    25,
+    st.integers(0, 2**20),
+    st.booleans(),
+    st.integers(0, 6),
+    st.integers(0, 6),
+    st.sampled_from([-0.02, 0.0, 0.3]),
+)
 def test_nothing_is_proved_that_runs_refute(seed: int, smooth: bool, begin: int, more: int, margin: float) -> None:
     system = loop(seed, smooth)
     last = max(begin + more, 5)

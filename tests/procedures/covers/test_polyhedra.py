@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.procedures.covers.systems import chain, loop, runs, task
 from tests.procedures.covers.test_covers import answer
-from tests.slow import some_slow
+from tests.slow import some_examples, some_slow
 from venmas import System, verify
 from venmas.answer import Proved, Unknown
 from venmas.bounds.affine.forms import Form, Forms
@@ -59,20 +59,10 @@ def outside(states: Floats, one: Polyhedra) -> int:
     return int((~((low <= at) & (at <= high)).all(2).any(0)).sum())
 
 
-@pytest.mark.parametrize("examples", [13, pytest.param(40, marks=pytest.mark.slow)])
-def test_polyhedra_hold_all_runs(examples: int) -> None:
-    numbers = (
-        st.integers(0, 2**20),
-        st.booleans(),
-        st.booleans(),
-        st.integers(1, 3),
-        st.integers(0, 2),
-        st.integers(1, 6),
-    )
-    settings(max_examples=examples, deadline=None)(given(*numbers)(hold_all_runs))()
-
-
-def hold_all_runs(seed: int, rows: bool, smooth: bool, stride: int, which: int, along: int) -> None:
+@some_examples(
+    13, 40, st.integers(0, 2**20), st.booleans(), st.booleans(), st.integers(1, 3), st.integers(0, 2), st.integers(1, 6)
+)
+def test_polyhedra_hold_all_runs(seed: int, rows: bool, smooth: bool, stride: int, which: int, along: int) -> None:
     """Layer by layer, in parts of a second, and with the sets of each step alone."""
     system = chain(seed) if rows else loop(seed, smooth)
     asked = task(system, 99, 100)

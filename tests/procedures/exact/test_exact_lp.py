@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.slow import some_examples
 from venmas.checker.exact.cell import Cell, Row, rational, refutes
 from venmas.procedures.exact.simplex import Excluded, Point, solve_rows
 
@@ -25,8 +25,7 @@ def problems(draw: st.DrawFn) -> tuple[Cell, list[Row]]:
     return cell, draw(st.lists(st.builds(Row, forms, st.booleans()), max_size=7))
 
 
-@settings(max_examples=600, deadline=None)
-@given(problems())
+@some_examples(200, 600, problems())
 def test_every_answer_is_right(problem: tuple[Cell, list[Row]]) -> None:
     cell, rows = problem
     answer = solve_rows(cell, rows)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.corpus.forever import check
+from tests.slow import some_examples
 from venmas import System, verify
 from venmas.errors import ModelError
 from venmas.logic import EX, TRUE, Globally, Quantifier, evaluate
@@ -184,8 +185,7 @@ def test_random_cases_with_certificates(seed, tmp_path):
 # -- deadlocks ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(finite_systems())
+@some_examples(20, 60, finite_systems(), suppress_health_check=list(HealthCheck))
 def test_random_runs_that_end_are_deadlocks_of_the_oracle(system):
     graph = StateGraph(system, lambda: None, transitions=False)
     path = random_run(graph)

@@ -62,7 +62,7 @@ def runs(system: System, rng: np.random.Generator) -> list[dict[str, Floats]]:
     return found
 
 
-@pytest.mark.parametrize("seeds", [3, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [1, pytest.param(8, marks=pytest.mark.slow)])
 def test_tubes_by_laws_hold_all_runs(seeds: int) -> None:
     """Every sampled state is between the ends of the tube of its step, for a whole box and for two parts at a time."""
     for seed in range(seeds):

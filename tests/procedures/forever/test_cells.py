@@ -125,10 +125,11 @@ def twin(rng: Random) -> tuple[System, Graph]:
     return system, [sorted({table[s] for table in tables}) for s in range(STATES)]
 
 
+@pytest.mark.parametrize("count", [27, pytest.param(80, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("cells_alone")
-def test_random_twins_contradict_no_verdict(tmp_path: Path) -> None:
+def test_random_twins_contradict_no_verdict(count: int, tmp_path: Path) -> None:
     rng, seen = Random(11), Counter[Verdict]()
-    for _ in range(80):
+    for _ in range(count):
         system, graph = twin(rng)
         p, q = ([s for s in range(STATES) if rng.random() < 0.6] or [1] for _ in range(2))
 
@@ -147,4 +148,4 @@ def test_random_twins_contradict_no_verdict(tmp_path: Path) -> None:
             assert report.satisfied == (0 in evaluate(core, graph)), (shape, p, q, graph)
         if report.satisfied:
             check_certificate(tmp_path / "c.gz", system)
-    assert seen[Verdict.SATISFIED] > 20 and seen[Verdict.VIOLATED] > 20 and seen[Verdict.UNKNOWN] < 4, seen
+    assert min(seen[Verdict.SATISFIED], seen[Verdict.VIOLATED]) > count // 4 and seen[Verdict.UNKNOWN] < 4, seen

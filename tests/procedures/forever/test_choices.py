@@ -74,10 +74,11 @@ def walk(rng: Random) -> System:
     return system
 
 
-def test_walks_agree_with_all_states_and_signs() -> None:
+@pytest.mark.parametrize("count", [5, pytest.param(14, marks=pytest.mark.slow)])
+def test_walks_agree_with_all_states_and_signs(count: int) -> None:
     """Noise of which the sign alone counts is two branches for each, which are looked at state by state."""
     rng, seen = Random(3), Counter[str]()
-    for _ in range(14):
+    for _ in range(count):
         system = walk(rng)
         p, q = (f"x {rng.choice(('<=', '>='))} {rng.randint(1, 4)}" for _ in range(2))
         shape = rng.choice(("EF q", "EG p", "AG EF q", "AF q", "AG AF q", "E(p U q)", "EF EG p", "AG (p -> EF q)"))
@@ -86,7 +87,7 @@ def test_walks_agree_with_all_states_and_signs() -> None:
         found = verify(system, text, timeout=30).verdict
         assert found in (truth, "unknown"), (text, truth, found)
         seen[f"{truth}, {found}"] += 1
-    assert seen["satisfied, satisfied"] >= 3 and seen["violated, violated"] >= 3, seen
+    assert min(seen["satisfied, satisfied"], seen["violated, violated"]) >= count // 4, seen
 
 
 def test_choices_are_values_of_the_noise() -> None:

@@ -88,7 +88,7 @@ def gusts(low: int, high: int) -> System:
 @pytest.mark.parametrize(
     ("make", "text", "rule"),
     [
-        (lambda: gusts(5, 6), "AF AG (x <= 3.5 & x >= -3.5)", "later"),
+        pytest.param(lambda: gusts(5, 6), "AF AG (x <= 3.5 & x >= -3.5)", "later", marks=pytest.mark.slow),
         (lambda: gusts(0, 1), "AG (x <= 4 & x >= -4)", "resume"),
     ],
 )
@@ -116,7 +116,7 @@ STAYS: list[tuple[Callable[[], System], str]] = [
     (lambda: loops.line("half", HALF, 1, 2), "AF x <= 0"),
     (lambda: loops.line("half", HALF, 1, 2), "AF x <= -0.1"),
     (lambda: loops.spiral(beside=True), "AF x >= 1.5"),
-    (loops.doubling, "EF (x <= 0.5 & x >= -0.5)"),  # from 1 and from -1 alone
+    pytest.param(loops.doubling, "EF (x <= 0.5 & x >= -0.5)", marks=pytest.mark.slow),  # from 1 and from -1 alone
     (loops.smooth, "EG x >= 0.6"),
     (lambda: loops.smooth(Fraction(1, 20)), "EG x >= 1.2"),
 ]

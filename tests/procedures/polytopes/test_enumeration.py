@@ -16,6 +16,7 @@ from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
 from tests.procedures.reachability.test_graph import Truth, grid_formula, grid_states, grid_system
+from tests.slow import some_slow
 from venmas.bounds.polytopes import Polytopes, settled
 from venmas.engine.verify import verify
 from venmas.logic import nnf, parse
@@ -126,7 +127,7 @@ def random_plant(rng, branches, layers, units, size):
 TEXTS = "EX EX x[1] <= {}", "AX EX x[2] >= {}", "EX (x[2] >= {} & AX x[1] <= 100)", "AX AX (x[1] <= {} | x[2] >= 3)"
 
 
-@pytest.mark.parametrize("seed", range(18))
+@pytest.mark.parametrize("seed", some_slow(range(18), range(6)))
 def test_networks_in_the_loop(seed):
     """Thresholds are values that runs meet: the state of such a run is left, and those around it decide the verdict."""
     rng, size = np.random.default_rng(seed), 2 + seed % 3

@@ -7,6 +7,7 @@ import pytest
 
 from tests.procedures.predicate_abstraction.random_systems import check_graph, check_verdict, variants
 from tests.random_policies import random_predicates, random_system
+from tests.slow import some_slow
 from venmas import System, abstract
 from venmas.model.expressions.functions import apply_network, argmax
 from venmas.nn import relu_network
@@ -19,7 +20,7 @@ def test_abstract_graphs_are_those_of_all_states(first: int) -> None:
         check_graph(seed)
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", some_slow(range(0, 40, 10), [0, 3]))
 def test_every_variant_says_what_is_so(first: int) -> None:
     """The default on each, and each of the others on every eighth."""
     chosen = variants()

@@ -22,6 +22,7 @@ from venmas_learners.shifts import Shifted, ShiftLayer, shifted_pool
 
 from tests.procedures.ranking.proved import proved
 from tests.procedures.ranking.test_relu import ranks
+from tests.slow import some_slow
 from venmas import verify
 from venmas.budget import Budget
 from venmas.errors import SolverUnavailableError, UsageError
@@ -171,7 +172,7 @@ def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Non
     return install
 
 
-@pytest.mark.parametrize("variant", ["small", "medium", "large", "extra", "mono", "shifts"])
+@pytest.mark.parametrize("variant", some_slow(["small", "medium", "large", "extra", "mono", "shifts"], [0, 4]))
 def test_architectures_of_the_paper_prove(only: Callable[[str], None], data_dir: Path, variant: str) -> None:
     only(f"variant = venmas_learners.gradient:{variant}")
     circuit, text = published(data_dir, "gray_a", 1)

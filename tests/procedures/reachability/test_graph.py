@@ -5,12 +5,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build, holds
-from tests.slow import some_slow
+from tests.slow import some_examples, some_slow
 from venmas.engine.verify import verify
 from venmas.errors import ModelError
 from venmas.logic import AX, EX, And, Atom, Not, Or, Top, nnf, parse
@@ -211,14 +211,8 @@ def test_known_runs_stay_open_on_random_systems(seed):
         assert found is None or found == len(states[:12])
 
 
-@pytest.mark.parametrize("examples", [13, pytest.param(40, marks=pytest.mark.slow)])
-def test_known_runs_stay_open(examples):
-    settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))(
-        given(st.data())(stay_open)
-    )()
-
-
-def stay_open(data):
+@some_examples(13, 40, st.data(), suppress_health_check=list(HealthCheck))
+def test_known_runs_stay_open(data):
     system = data.draw(systems() if data.draw(st.booleans()) else adversarial_systems())
     target = nnf(data.draw(formulas_over(system)))
     states = [data.draw(initial_states(system)) for _ in range(4)]

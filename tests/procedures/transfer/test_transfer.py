@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.slow import some_slow
 from venmas import verify
 from venmas.checker.file import check_certificate
 from venmas.checker.forever import check as forever
@@ -91,7 +92,7 @@ def test_claims_that_hold_are_checked_once(settled: Path, tmp_path: Path, monkey
         ("AG^6 (x <= 1.7 & v <= 0.5)", True, 0.01, "flowpipes"),
         ("AX (x <= 1.6 | AX x <= 1.7)", False, 0.0, "goals"),
         ("AG x <= 2", False, 0.0, "covers"),
-        ("F G near", True, 0.0, "forever-ltl"),
+        pytest.param("F G near", True, 0.0, "forever-ltl", marks=pytest.mark.slow),
     ],
 )
 def test_a_proof_is_taken_over(formula: str, smooth: bool, noise: float, kind: str, tmp_path: Path) -> None:
@@ -136,11 +137,12 @@ def test_a_violation_is_found_all_the_same(tmp_path: Path) -> None:
         assert report.violated is (report.witness is not None)
 
 
-def test_verdicts_are_those_without(tmp_path: Path) -> None:
+@pytest.mark.parametrize("limits", some_slow([["1.7"], ["1.55", "1.7"]], [0]), ids="+".join)
+def test_verdicts_are_those_without(limits: list[str], tmp_path: Path) -> None:
     """Of policies of many kinds and thresholds, whose earlier proofs are about the first."""
     old, new = tmp_path / "old.gz", tmp_path / "new.gz"
     verdicts = set()
-    for limit in ("1.55", "1.7"):
+    for limit in limits:
         assert asked(loop(weights()), f"AG^8 x <= {limit}", old).satisfied
         for shift, push in ((0.3, 1.0), (0.0, 0.4), (0.0, 0.1), (0.5, -0.05)):
             other = loop(weights(shift, push))
