@@ -154,8 +154,9 @@ class _Session:
         if found is None and (lawful := self._by_laws()) is not None:
             left = budget.whole.left
             self._tries = [(s, _PATIENCE if left is None else p * left) for s, p in ((lawful, _LAWS), (self, _SETS))]
-            found = self._over = self._tried(budget)
-        return found or Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it at a first look")
+            self._over = self._tried(budget)
+        answer = self._over or found
+        return answer or Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it at a first look")
 
     def _tried(self, budget: Budget) -> Answer | None:
         """Decide as tries do that have time left: by laws, then by sets; None where these are over."""
