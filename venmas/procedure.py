@@ -216,7 +216,7 @@ class Procedure(Protocol[Q_contra]):
     `eager`, with the arguments of `accepts`, where some questions are not worth seconds before the main procedure of a
     portfolio makes its first long step. Sessions have a method `leaves` if they can be pickled: are they to go on in
     another process? There, `helped` says that they give pieces of work away; `unwritten` is an answer whose proof is
-    not written down so far; `behind` names a procedure that they leave their time to while that one is there.
+    not written down so far.
     """
 
     name: str

@@ -47,7 +47,6 @@ class Toy:
     begun: int = field(default_factory=os.getpid)
     figures: Seen = field(default_factory=Seen)
     unwritten: Proved | None = None
-    behind: str | None = None
     turns: int = 0
     name = help = "toy"
     smooth = noisy = True
@@ -82,8 +81,6 @@ class Toy:
         if self.ends == "stays" and self.turns > 2:
             self.apart = False
         self.turns += 1
-        if self.ends == "ended":
-            return Unknown(Reason.OPEN, "it has ended")
         while os.getpid() == self.begun:
             if self.ends == "stopped":
                 raise KeyboardInterrupt

@@ -137,45 +137,6 @@ def test_it_is_helped_in_its_part_of_the_time(monkeypatch: pytest.MonkeyPatch, s
     assert answer == Proved("bounds") and facts["pid"] == str(MAIN) and made.tried["other"].seconds > 0.1
 
 
-@pytest.mark.parametrize(
-    "stages", [((Turn("toy", left=1 / 50),), (Turn("other"),)), ((Turn("other", share=0.5), Turn("toy")),)]
-)
-def test_one_leaves_its_time_to_another_that_goes_on_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, soon, stages: Any
-) -> None:
-    toys = {"toy": Toy(1.0, "helped"), "other": Toy(apart=False, behind="toy")}
-    answer, made = settle(monkeypatch, stages, **toys)
-    assert answer == Proved("bounds") and made.decided == "toy"
-    assert toys["other"].figures.where == 0 and made.tried["other"].seconds < 0.1
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_one_that_has_ended_keeps_no_time(monkeypatch: pytest.MonkeyPatch, soon, workers: int) -> None:
-    """Before it would have left; the one behind it has its turn."""
-    monkeypatch.setattr(apart, "_HERE", 1.5)
-    toys = {"toy": Toy(ends="ended"), "other": Toy(apart=False, behind="toy", begun=0)}
-    answer, made = settle(monkeypatch, ((Turn("toy"),), (Turn("other"),)), workers, **toys)
-    assert answer == Proved("bounds") and made.decided == "other"
-
-
-def test_one_that_rested_goes_on_in_the_same_stage(monkeypatch: pytest.MonkeyPatch, soon) -> None:
-    """Where the other one is known to stay after all."""
-    monkeypatch.setattr(apart, "_HERE", 1.5)
-    toys = {"toy": Toy(ends="stays"), "other": Toy(apart=False, behind="toy", begun=0), "main": Toy(apart=False)}
-    stages = ((Turn("toy", share=0.4), Turn("other", share=0.4), Turn("main", pause=0.1)),)
-    answer, made = settle(monkeypatch, stages, **toys)
-    assert answer == Proved("bounds") and made.decided == "other" and not soon
-    assert made.tried["toy"].seconds > 0 and made.tried["main"].seconds > 0
-
-
-def test_one_keeps_its_time_where_no_other_can_leave(monkeypatch: pytest.MonkeyPatch, soon) -> None:
-    for workers, memory in ((1, None), (2, 10**6)):
-        toys = {"toy": Toy(1.0), "other": Toy(apart=False, behind="toy")}
-        with pytest.raises(BudgetError):
-            settle(monkeypatch, BESIDE, workers, Budget(1.5, memory), **toys)
-        assert toys["other"].figures.where == MAIN and not soon
-
-
 def test_it_goes_on_where_the_question_is_asked_without_a_proof(monkeypatch: pytest.MonkeyPatch, soon) -> None:
     """The time for a proof is over before; it is not begun again."""
     stages = ((Turn("again", again=True),), *BESIDE)

@@ -94,20 +94,9 @@ class Apart:
         return self._process is not None
 
     @property
-    def leaving(self) -> bool:
-        """Is it in another process, or will it be, as far as it knows since its first turn?"""
-        soon = 0.0 < self._spent < self._here < inf and self._may(self._budget)
-        return self.away or (soon and self.own.leaves())  # type: ignore[attr-defined]
-
-    @property
     def helped(self) -> bool:
         """Can it be helped there?"""
         return getattr(self.own, "helped", False)
-
-    @property
-    def behind(self) -> str | None:
-        """A procedure that it leaves its time to while that one is in another process."""
-        return getattr(self.own, "behind", None)
 
     def remaining(self) -> Remaining | None:
         """The rest that it left when it was here."""
@@ -133,9 +122,7 @@ class Apart:
             self._spent += monotonic() - begun
             self.figures = self.own.figures
             self.unwritten = getattr(self.own, "unwritten", None)
-        if answer is not None:
-            self._here = inf  # it has ended
-        elif self._spent >= self._here:
+        if answer is None and self._spent >= self._here:
             self._here = inf
             if self.own.leaves():  # type: ignore[attr-defined]
                 self._leave(self._budget)
@@ -149,19 +136,14 @@ class Apart:
     # -- the other process ---------------------------------------------------------------------------------------------
 
     def _leave(self, budget: Budget) -> None:
-        """Start another process, if that may be."""
-        if not self._may(budget):
+        """Start another process; it stays here where time is short, or memory is limited."""
+        if budget.memory_mb is not None or (budget.left is not None and budget.left < _LEAST):
             return
         try:
             self._process = self._run.once(self, self._started)
         except WorkerError as error:
             log.info("%s", error)
         self._deadline, self._left = budget.deadline, monotonic()
-
-    @staticmethod
-    def _may(budget: Budget) -> bool:
-        """It stays here where time is short, or memory is limited."""
-        return budget.memory_mb is None and (budget.left is None or budget.left >= _LEAST)
 
     @contextmanager
     def _started(self) -> Iterator[WorkerProcess[None]]:

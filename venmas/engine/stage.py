@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -96,14 +95,13 @@ class Stage:
                 session = self.portfolio.start(turn.procedure, self.question, budget)
                 if session is not None:
                     self.sessions[turn.procedure] = session
-        self.main = replace(self.main, procedure=self._ahead(self.main) or self.main.procedure)
         self.others = [turn for turn in self.others if self._on(turn)]
         if not self._here(self.main):
             return self._step() if self._helped(self.main) and not self.others else self._without()
         eager = {t.procedure for t in self.others if self._eager(t)}
         for turn in self.others:
             self.shares.grant(turn.procedure, turn.first)
-            if self._helped(turn):  # and others leave their time to it
+            if self._helped(turn):
                 self.shares.double(turn.procedure, _MOSTLY)
         for number in range(10**9):
             answer = self._elsewhere() or self._others(number, eager) or self._step()
@@ -126,14 +124,6 @@ class Stage:
         session = self.sessions.get(turn.procedure)
         return session is not None and away(session) and getattr(session, "helped", False)
 
-    def _ahead(self, turn: Turn) -> str | None:
-        """A procedure that one leaves its time to, since that goes on in another process, or is about to."""
-        session = self.sessions.get(turn.procedure)
-        if session is None or away(session):
-            return None
-        name = getattr(session, "behind", None) or ""
-        return name if getattr(self.sessions.get(name), "leaving", False) else None
-
     def _eager(self, turn: Turn) -> bool:
         eager = getattr(get_procedure(turn.procedure), "eager", None)
         return eager is None or bool(eager(self.question, self.portfolio.run))
@@ -145,8 +135,6 @@ class Stage:
             name = turn.procedure
             if not self._on(turn):
                 self.others.remove(turn)
-                continue
-            if self._ahead(turn):
                 continue
             if number < 2 and (name not in eager or (turn.lead and turn is not leading)):
                 continue
@@ -195,7 +183,7 @@ class Stage:
         last = self.portfolio.mode.stages[-1]
         on = {t.procedure for stage in self.later for t in (stage if stage is last else stage[:-1])}
         for turn in self.others:
-            if turn.procedure not in on and self._here(turn) and not self._ahead(turn):
+            if turn.procedure not in on and self._here(turn):
                 answer = self._alone(turn)
                 if answer is not None and not isinstance(answer, Unknown):
                     return answer

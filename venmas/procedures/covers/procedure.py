@@ -173,11 +173,6 @@ class CoverSession:
         return self._wide == (self._sets is Polyhedra)
 
     @property
-    def behind(self) -> str:
-        """Polyhedra where these are covers, and the reverse: the one that leaves is expected to lead farther."""
-        return "polyhedra" if self._sets is Cover else "covers"
-
-    @property
     def proved(self) -> float:
         """Part of its time that is over, if the cover that is expected to end first ends as expected."""
         return self._open.rounds.proved if self._open is not None else 0.0
