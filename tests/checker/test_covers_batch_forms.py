@@ -80,7 +80,7 @@ def holds(form: Form, symbols: list[list[Fraction]], values: list[arb], bits: in
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, "reciprocal", "relu"])
-@pytest.mark.parametrize("bits", [20, *UNITS])
+@pytest.mark.parametrize("bits", some_slow([20, *UNITS], [0, 1]))
 def test_lines_hold_the_function(name: str, bits: int) -> None:
     """Over random intervals, tiny and huge ones, next to 0 and to turns: no point outside of both lines."""
     ctx.prec = 400

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.checker.test_covers_check import FINE, check
+from tests.slow import some_slow
 from venmas import System
 from venmas.checker.covers.check import Following
 from venmas.checker.covers.grid import Axes, Cut, Finer, Grid
@@ -83,7 +84,7 @@ NEAR = [9 + UNIT, *(k * UNIT for k in range(4)), Fraction(3), Fraction(4)]
 
 
 @pytest.mark.parametrize("finer", [(), (Finer(4, (1,)), Finer(6, (3,))), (Finer(0, (2,)), Finer(5, (0,)))])
-@pytest.mark.parametrize("stride", [1, 2, 3, 5])
+@pytest.mark.parametrize("stride", some_slow([1, 2, 3, 5], [0, 2]))
 @pytest.mark.parametrize("cuts", [(), CUTS])
 def test_each_step_of_each_window_is_looked_at(stride: int, finer: tuple[Finer, ...], cuts: tuple[Cut, ...]) -> None:
     """Two states, and then four in turn: a window has one of them or not."""
@@ -96,7 +97,7 @@ def test_each_step_of_each_window_is_looked_at(stride: int, finer: tuple[Finer, 
 @pytest.mark.parametrize(
     "finer", [(), (Finer(3, (2,)),), (Finer(4, (1,)), Finer(2, (3,))), (Finer(0, (2,)), Finer(5, (0,)))]
 )
-@pytest.mark.parametrize("stride", [1, 2, 4])
+@pytest.mark.parametrize("stride", some_slow([1, 2, 4], [0, 1]))
 @pytest.mark.parametrize("cuts", [(), CUTS])
 def test_cells_that_grow_are_followed_again(stride: int, finer: tuple[Finer, ...], cuts: tuple[Cut, ...]) -> None:
     system, grid = loop(NEAR, 1), line(stride, *finer, cuts=cuts)

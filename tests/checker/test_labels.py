@@ -9,11 +9,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from tests.corpus.forever import case
 from tests.corpus.spec import build
+from tests.slow import some_examples
 from venmas import System, verify
 from venmas.checker.file import check_certificate, check_claim, opened, read_certificate
 from venmas.checker.format.json_lines import json_lines
@@ -155,8 +156,13 @@ def test_random_claims_and_levels(count: int) -> None:
 leaves = atoms(("i", "j", "b"), st.integers(-2, 2).map(Fraction))
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
-@given(finite_systems(), formulas(leaves, longest=3, size=5).filter(lambda f: f.depth > 0))
+@some_examples(
+    27,
+    80,
+    finite_systems(),
+    formulas(leaves, longest=3, size=5).filter(lambda f: f.depth > 0),
+    suppress_health_check=list(HealthCheck),
+)
 def test_bounded_claims_are_accepted_where_they_are_true(system: System, formula: Formula) -> None:
     model, initial = finite_model(system)
     truth = initial <= evaluate(formula, model)

@@ -10,6 +10,7 @@ from costly_systems import KINDS, costly
 
 from tests.clock import now
 from tests.in_process import in_process
+from tests.slow import some_slow
 from venmas import System, verify
 from venmas.budget import Budget, BudgetError, ask, asking, limited
 from venmas.engine.modes import of_bounded
@@ -61,7 +62,7 @@ def overrun(number: int, limit: float, folder) -> None:
         assert report.replay.confirmed
 
 
-@pytest.mark.parametrize("number", QUICK)
+@pytest.mark.parametrize("number", some_slow(QUICK, range(0, len(QUICK), 3)))
 def test_a_limit_is_kept(number, tmp_path) -> None:
     overrun(number, 0.3, tmp_path)
 

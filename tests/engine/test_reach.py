@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import venmas.engine.reach.reach as engine
 from tests.procedures.reachability.test_graph import grid_states, grid_system
 from tests.random_loops import random_loop
+from tests.slow import some_slow
 from venmas import System, load_scenario, reach
 from venmas.budget import Budget
 from venmas.engine.reach.runs import farthest, sampled
@@ -84,7 +85,7 @@ def check(system, starts, rng, level):
     return told
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", some_slow(range(3), [0]))
 def test_layers_of_grid_systems_hold_all_exact_states(block):
     """Faces, guards and thresholds meet in whole numbers, and so do the states that are asked."""
     told = 0
@@ -111,7 +112,7 @@ def test_layers_of_systems_with_networks_hold_all_exact_states(data):
     check(system, starts, Random(0), data.draw(st.integers(0, 2)))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some_slow(range(8), range(0, 8, 3)))
 def test_layers_of_random_loops_hold_all_exact_states(seed):
     system = random_loop(seed)
     starts = sample_initial(system, np.random.default_rng(seed), 12)

@@ -95,7 +95,7 @@ def test_layers_follow_each_other(length, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("dynamo", [False, True])
+@pytest.mark.parametrize("dynamo", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_torch_export_of_a_batch_first_sequence(dynamo, tmp_path):
     needs("torch")
     import torch

@@ -213,8 +213,9 @@ def check_networks(solver, seeds):
             infeasible(program, solver.solve(program, time_limit=30))
 
 
-def test_relu_networks(solver):
-    check_networks(solver, range(60))
+@pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_relu_networks(solver, count):
+    check_networks(solver, range(count))
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.slow import some_slow
 from tests.soundness.cases import SOLVERS, ask, read_cases
 from venmas.solvers import solver_order
 
@@ -14,7 +15,7 @@ def test_exact_mode_is_right_and_certified(data_dir: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize(("mode", "encoding"), [("mono", "big-m"), ("comp-seq", "indicator")])
+@pytest.mark.parametrize(("mode", "encoding"), some_slow([("mono", "big-m"), ("comp-seq", "indicator")], [1]))
 def test_a_solver_with_trust_exact_is_right(data_dir: Path, mode: str, encoding: str, solver: str) -> None:
     if solver not in {s.name for s in solver_order("auto")}:
         pytest.skip(f"{solver} is not installed")

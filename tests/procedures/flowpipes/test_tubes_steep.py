@@ -59,7 +59,7 @@ def boxes(report: object) -> int:
     [
         (logistic(), "AX x > 1/2"),
         (logistic(), "AG^4 (x > 1/2 & x < 2)"),
-        (actuator(40), "AG^3 x < 1"),
+        pytest.param(actuator(40), "AG^3 x < 1", marks=pytest.mark.slow),
         (predators(), "AG^20 x < 8"),
     ],
 )

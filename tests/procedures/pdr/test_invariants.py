@@ -22,6 +22,7 @@ from experiments.certificates.liveness import accepts
 from tests.engine.test_decide import COUNTER, random_circuit, random_property
 from tests.netlists import counting
 from tests.procedures.ranking.proved import proved
+from tests.slow import some_slow
 from venmas import verify
 from venmas.budget import Budget
 from venmas.checker.format.json_lines import json_lines
@@ -142,7 +143,7 @@ def holds(explicit: Explicit, invariant: Invariant, state: tuple[tuple[int, ...]
     return bool(evaluate(b, known, [node])[0][0])
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", some_slow(range(6), [0, 3]))
 def test_random_circuits_with_initial_states_and_constraints(part: int) -> None:
     """No verdict is wrong, and every invariant of a proof holds of all that is reached."""
     kinds = []
