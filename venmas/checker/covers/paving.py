@@ -19,7 +19,7 @@ SIDE = 8
 """Units along the side of a cell: a box is rounded outward to one of them, in smaller cells to smaller ones."""
 _CUT, _MOST = 12_000_000, 1_000_000
 """Coordinates of all parts that boxes are cut into at once, on all levels, and boxes of a paving."""
-_ROOM = 2.0**62
+ROOM = 2.0**62
 _FINER = 16
 """Halvings from units to others up to which pavings are compared: coordinates are less than 2^45."""
 
@@ -194,22 +194,32 @@ def _cut(low: Ints, high: Ints, side: int, tick: Tick) -> tuple[Ints, Ints, Ints
     """Parts of boxes in cells of a width: which boxes they are of, cells, and ends. Raises `CrowdedError`."""
     if not len(low):
         return np.arange(0), low, low, high
-    ends = [(np.ascontiguousarray(a), np.ascontiguousarray(b)) for a, b in zip(low.T, high.T, strict=True)]
-    sizes = [np.maximum((b - 1) // side, a // side) - a // side + 1 for a, b in ends]
-    if np.prod(np.array(sizes, dtype=float), axis=0).sum() * len(sizes) > _CUT:
-        raise CrowdedError
+    firsts, sizes = spans(low, high, side)
     count = np.prod(sizes, axis=0)
     box = np.repeat(np.arange(len(low)), count)
     place = np.arange(len(box)) - np.repeat(np.cumsum(count) - count, count)  # of a part among those of its box
     cells, lows, highs = [], [], []
-    for (a, b), size in zip(ends, sizes, strict=True):
+    ends = [(np.ascontiguousarray(a), np.ascontiguousarray(b)) for a, b in zip(low.T, high.T, strict=True)]
+    for (a, b), first, size in zip(ends, firsts, sizes, strict=True):
         tick()
         place, step = np.divmod(place, size[box])
-        cells.append((a // side)[box] + step)
+        cells.append(first[box] + step)
         corner = cells[-1] * side
         lows.append(np.maximum(a[box], corner))
         highs.append(np.minimum(b[box], corner + side))
     return box, np.array(cells).T, np.array(lows).T, np.array(highs).T  # by columns
+
+
+def spans(low: Ints, high: Ints, side: int) -> tuple[list[Ints], list[Ints]]:
+    """The first cell that each box meets, and the number of cells, by coordinate: n times (R,).
+
+    Raises `CrowdedError` where parts of boxes in cells are too many.
+    """
+    firsts = [a // side for a in low.T]
+    sizes = [np.maximum((b - 1) // side, a) - a + 1 for a, b in zip(firsts, high.T, strict=True)]
+    if np.prod(np.array(sizes, dtype=float), axis=0).sum() * len(sizes) > _CUT:
+        raise CrowdedError
+    return firsts, sizes
 
 
 def together(pavings: Sequence[Paving]) -> Paving:
@@ -246,7 +256,7 @@ def _keys(cells: Sequence[Ints]) -> Ints:
         least = int(column.min())
         width = int(column.max()) - least + 1
         room *= width
-        if room > _ROOM:
+        if room > ROOM:
             raise CrowdedError
         keys = keys * width + (column - least)
     return keys

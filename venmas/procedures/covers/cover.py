@@ -12,12 +12,16 @@ import numpy as np
 from venmas.bounds.rounding import Floats, Ints
 from venmas.budget import Budget, ask
 from venmas.checker.covers.grid import MOST_BOXES, Finer, Grid
-from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving, Tick, paved
+from venmas.checker.covers.paving import SIDE, CrowdedError, Marks, Paving, Tick
+from venmas.checker.flowpipes.target import LIMITS
 from venmas.procedures.covers.following import BITS, FINE, Following, Leg, Seen, Task
 from venmas.procedures.covers.frame import Frame
 from venmas.procedures.covers.layers import BATCH, CoarseError, Images, Layer, Layers
+from venmas.procedures.covers.pavings import around
 from venmas.runtime.helping import shared
 
+_BRIEF = 16
+"""Steps at a time up to which few symbols are enough in the check."""
 _LEAST = 12
 """Halvings of the units of a grid, at most, while what runs reach becomes smaller."""
 
@@ -35,17 +39,19 @@ class Came(NamedTuple):
 
 @dataclass(frozen=True)
 class Onto:
-    """The way of sets onto the grid of the next layer. frame, marks: of that."""
+    """The way of sets onto the grid of the next layer. frame, marks: of that. last: is there none that goes on?"""
 
     leg: Leg
     frame: Frame
     marks: Marks
+    last: bool = False
 
     def __call__(self, low: Ints, high: Ints, tick: Tick = ask) -> Came:
         """Follow some sets, (B, n) twice. Raises `CrowdedError` and `OverflowError` where they become too wide."""
         tube, seen = self.leg.followed(low, high)
         ends = self.frame.ends(tube.ring, tube.state)
-        return Came(tube.boxes, *ends, paved(*ends, self.marks, tick), seen)  # for seconds, if sets are wide
+        low, high = (side[:0] if self.last else side for side in ends)
+        return Came(tube.boxes, *ends, around(low, high, self.marks, tick), seen)  # for seconds, if sets are wide
 
 
 class Cover(Following):
@@ -80,7 +86,7 @@ class Cover(Following):
         frame, marks = self._frame_of(after), layers.marks(after)
         layer.after, layer.depth = after, marks.depth
         sets = self._frame_of(layer.step) if layer.step else self.parts
-        onto = Onto(Leg(task, layer.step, steps, sets, layer.marks.depth), frame, marks)
+        onto = Onto(Leg(task, layer.step, steps, sets, layer.marks.depth), frame, marks, after == task.last)
         try:
             self._follow(layer, onto, budget)
             share = sum(map(len, layer.open)) / max(1, layer.size)
@@ -110,7 +116,10 @@ class Cover(Following):
         halved = self._layers.halved
         changes = [(step, h) for step, h in enumerate(halved) if h != (halved[step - 1] if step else (0,) * len(h))]
         rows = tuple(tuple(map(str, row)) for row in self._frame.rows)
-        fine = (FINE.order, FINE.substeps, FINE.slices, FINE.symbols)
+        symbols = FINE.symbols
+        if self.stride > _BRIEF:  # as many as zonotopes of all these steps have
+            symbols = min(symbols * len(self.task.system.variables), LIMITS.symbols)
+        fine = (FINE.order, FINE.substeps, FINE.slices, symbols)
         cuts = tuple(cut.written() for cut in self._layers.cuts)
         return Grid(
             rows,
