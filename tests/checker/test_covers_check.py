@@ -89,7 +89,7 @@ def test_a_turn_is_covered_for_ever() -> None:
         ({"cuts": [[1, [[-1, 0, 1]]]]}, "AG x <= 1.1", "expected cells of a level"),
         ({"cuts": [[1, [[0, 0, 1 << 46]]]]}, "AG x <= 1.1", "a whole number from"),
         ({"cuts": [[-1, [[0, 0, 1]]]]}, "AG x <= 1.1", "a whole number from"),
-        ({"stride": 0}, "AG x <= 1.1", "from 1 to 16"),
+        ({"stride": 0}, "AG x <= 1.1", "from 1 to 1000"),
         ({"rows": [["1e9", "0"], ["0", "60"]]}, "AG x <= 1.1", "a rational"),
         ({"rows": [["#ffffffffffffffff", "0"], ["0", "60"]]}, "AG x <= 1.1", "too wide"),
     ],

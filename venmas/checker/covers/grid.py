@@ -57,7 +57,7 @@ class Grid(Rule):
     rows: tuple[tuple[Number, ...], ...]
     finer: tuple[Finer, ...]
     cuts: tuple[Cut, ...]
-    stride: Annotated[int, Limit(1, 16)]
+    stride: Annotated[int, Limit(1, 1000)]
     boxes: Annotated[int, Limit(1, MOST_BOXES)]
     bits: Annotated[int, Limit(40, 256)]
     order: Annotated[int, Limit(1, 20)]

@@ -10,6 +10,7 @@
 
 Only what p depends on is covered first. Of the other variables it is shown then that they keep to their ranges: in
 parts, for which whatever they read is noise (`plan`); on finer grids and with what they read, where that is too much.
+The first parts are one, where a zonotope of all variables shows p and these ranges in all steps (`together`).
 
 Noise is an input of each step. A zonotope around all that noise and a network may do in many steps is too wide; cells
 keep sets of any shape, and a box in each of them, rather than the whole cell, keeps their edges. Grids become finer
@@ -49,6 +50,7 @@ from venmas.procedures.covers.polyhedra import Polyhedra
 from venmas.procedures.covers.proof import written
 from venmas.procedures.covers.rounds import Rounds, Way
 from venmas.procedures.covers.sampled import sampled
+from venmas.procedures.covers.together import together
 from venmas.question import Question
 
 _STEPS = 200
@@ -162,6 +164,8 @@ class CoverSession:
         self._first: _Part | None = None
         """The first part as it was covered first, where all are covered again."""
         self._level, self._spent = 0, 0.0
+        self._new, self._together = True, False
+        """Is nothing begun? Are the first parts one?"""
         self._roots: tuple[Box, ...] = ()
         self._wide = False
         """Does noise make many cells of one?"""
@@ -208,6 +212,8 @@ class CoverSession:
             self._open = replace(self._done[made], cover=None)  # it goes on with the part that was refused
             self._first = self._first if made else None  # nor is that taken again
             del self._done[made:]
+            if not made and self._together:
+                self._parted()
 
     def _covers(self) -> list[tuple[_Part, Following]]:
         return [(one, one.cover) for one in self._done if one.cover is not None]
@@ -223,6 +229,12 @@ class CoverSession:
 
     def _all(self, budget: Budget) -> str:
         """Cover all parts; why one of them is not, if so: those that p does not depend on are not tried for long."""
+        if self._new:
+            boxes = (bounding_box(self.question.system, region) for region in self.question.system.regions)
+            self._roots = tuple(box for box in boxes if box is not None)
+            self._new = False
+            if self._sets is Cover:  # not gone on with later
+                budget.whole.spend(_PATIENCE, self._joined)
         last = self.question.inside and self._level + 1 == len(_LEVELS)
         while (number := len(self._done)) < len(self._plan.parts):
             if last if number else self._first is None:
@@ -236,13 +248,42 @@ class CoverSession:
                 self._done, self._open = [self._first], None
         return ""
 
+    def _joined(self, budget: Budget) -> None:
+        """Begin with the first parts as one, if a zonotope of all variables shows p and that these keep to their
+        ranges."""
+        span, begun = window(self.question.asked), budget.spent
+        assert span is not None
+        try:
+            with limited(budget):
+                made = together(self._plan, span, self.question.semantics == "float32")
+            if made is None:
+                return
+            count, task, runs = made
+            assert task.last is not None
+            rounds = Rounds(task.axes.names, runs, partial(Cover, task), Way(0, task.last, 1))
+            cover = rounds.covered(budget)
+        finally:
+            self._spent += budget.spent - begun
+        if cover is not None:
+            self._together = True
+            self._plan.joins(count)
+            self._done = [_Part(self._plan.parts[0], rounds, cover)]
+            self.figures = Covered(rounds.way.along, cover.boxes, cover.step)
+
+    def _parted(self) -> None:
+        """Begin again with all parts alone."""
+        self._plan, self._done, self._first, self._open = Plan(self.question), [], None, None
+        self._together, self._level = False, 0
+
     def _again(self) -> bool:
-        """Begin again with more cells along each coordinate; False where that is no use."""
+        """Begin again with more cells along each coordinate, or more parts; False where that is no use."""
         if self._level + 1 == len(_LEVELS) or self._plan.rest:
-            return False
+            if more := self._together:
+                self._parted()
+            return more
         self._level += 1
         self._first, self._open = self._first or self._done[0], None
-        del self._done[self._done[0].rounds.way.along >= _LEVELS[self._level] :]
+        del self._done[self._together or self._done[0].rounds.way.along >= _LEVELS[self._level] :]
         return True
 
     def _part(self, budget: Budget) -> str:
@@ -272,9 +313,6 @@ class CoverSession:
         span = window(question.asked)
         assert span is not None
         first, last, holds = span
-        if not self._roots:
-            boxes = (bounding_box(question.system, region) for region in question.system.regions)
-            self._roots = tuple(box for box in boxes if box is not None)
         try:
             axes = loop.part(names, self._known()) if names else Axes(loop.system)
         except (ValueError, OverflowError) as error:

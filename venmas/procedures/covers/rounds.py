@@ -12,7 +12,7 @@ from venmas.procedures.covers.following import Following
 from venmas.procedures.covers.frame import Frame, frames
 from venmas.procedures.covers.layers import CoarseError
 
-_ALONG, _ALONG_MANY = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90), (3, 5, 8, 12, 15, 20, 27, 40, 60, 90)
+_ALONG, _ALONG_MANY = (2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200), (3, 5, 8, 12, 15, 20, 27, 40, 60, 90)
 """Cells along what runs reach of a coordinate, of few of them and of many."""
 _MANY = 4
 """Coordinates that are many: finer grids take long."""
