@@ -137,6 +137,13 @@ def test_it_is_helped_in_its_part_of_the_time(monkeypatch: pytest.MonkeyPatch, s
     assert answer == Proved("bounds") and facts["pid"] == str(MAIN) and made.tried["other"].seconds > 0.1
 
 
+def test_a_main_one_ends_sooner_where_another_process_can_be_helped(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    stages = ((Turn("toy", first=0.1, share=0.5, helping=1 / 20), Turn("other", pause=0.1)), (Turn("toy"),))
+    answer, made = settle(monkeypatch, stages, budget=Budget(40.0), toy=Toy(0.5, "helped"), other=Toy(apart=False))
+    facts = dict(made.tried["toy"].figures.facts())
+    assert answer == Proved("bounds") and facts["pid"] == str(MAIN) and 1 < made.tried["other"].seconds < 10
+
+
 def test_it_goes_on_where_the_question_is_asked_without_a_proof(monkeypatch: pytest.MonkeyPatch, soon) -> None:
     """The time for a proof is over before; it is not begun again."""
     stages = ((Turn("again", again=True),), *BESIDE)

@@ -36,7 +36,8 @@ class Turn:
     for others where there is none. pause: seconds at a time, for a main one that makes no steps of its own. again: what
     it proves has to be found again where it is to be written down, so that it is left out then. begun: only what an
     earlier stage has begun and not ended goes on. smooth: only where the system is. certified: only where a certificate
-    is asked for.
+    is asked for. helping: part of the time that is left for the main one, where this one takes the question and one of
+    the others goes on in another process, to be helped after that.
     """
 
     procedure: str
@@ -51,6 +52,7 @@ class Turn:
     begun: bool = False
     smooth: bool = False
     certified: bool = False
+    helping: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -103,11 +105,11 @@ ADAPTIVE = Mode(
             Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again=True),  # no certificate
             Turn("cells", then=2.0, share=0.5, after=1.0, left=1 / 3),
             Turn("covers", first=0.5, then=1.0, share=0.25, after=1.0, left=1 / 2),
-            Turn("polyhedra", share=0.25, after=2.0, left=1 / 2),
+            Turn("polyhedra", share=0.25, after=2.0, left=1 / 2, helping=1 / 3),  # cells take fewer variables
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),
-        (  # where reachability was soon over
+        (  # where reachability is over
             Turn("covers", share=0.4, begun=True),
             Turn("polyhedra", share=0.4, begun=True),
             Turn("flowpipes", left=1 / 2, pause=1.0, begun=True),

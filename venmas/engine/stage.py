@@ -49,6 +49,8 @@ class Stage:
         self.begun, self.pause = monotonic(), self.main.pause
         self._before: Callable[[], None] | None = None
         self._arrived: Answer | None = None
+        self._all = self.own
+        """The same while nobody is to be helped."""
 
     def run(self) -> Answer | None:
         """Turns until one decides or the main one is at its end, whose answer is returned."""
@@ -95,6 +97,7 @@ class Stage:
                 session = self.portfolio.start(turn.procedure, self.question, budget)
                 if session is not None:
                     self.sessions[turn.procedure] = session
+        begun = list(self.others)
         self.others = [turn for turn in self.others if self._on(turn)]
         if not self._here(self.main):
             return self._step() if self._helped(self.main) and not self.others else self._without()
@@ -104,12 +107,21 @@ class Stage:
             if self._helped(turn):
                 self.shares.double(turn.procedure, _MOSTLY)
         for number in range(10**9):
+            self._limit(begun)
             answer = self._elsewhere() or self._others(number, eager) or self._step()
             if answer is not None:
                 return answer
             if not self._here(self.main):
                 return self._without()
         raise AssertionError("the main procedure ends")
+
+    def _limit(self, others: Sequence[Turn]) -> None:
+        """Let the main one end sooner, as soon as one of the others is in another process, where it can be helped."""
+        if not any(map(self._helped, others)):  # nor any more
+            self.own = self._all
+        elif self.own is self._all and (left := self.own.left) is not None:
+            part = min((turn.helping for turn in others if turn.procedure in self.sessions), default=1.0)
+            self.own = self.own.within(part * left) if part < 1 else self.own
 
     def _here(self, turn: Turn) -> bool:
         """Is there a session of a procedure that works in this process?"""

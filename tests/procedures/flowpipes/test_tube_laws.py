@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from venmas.answer import Answer, Proved
+from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds.affine.tube import Tube
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
+from venmas.errors import Reason
 from venmas.logic import Bounded, parse
 from venmas.model import System, apply_network, argmax, switch
 from venmas.model.evaluation.cuts import Fineness
@@ -137,3 +139,23 @@ def test_laws_go_on_in_later_turns(monkeypatch: pytest.MonkeyPatch) -> None:
         turns += 1
         assert session._tries and session._tries[0][0] is begun[0]
     assert isinstance(answer, Proved) and turns > 1 and len(begun) == 1
+
+
+def test_what_laws_show_is_kept_where_a_proof_is_to_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others go on for the proof; what laws show of runs that may leave their ranges is no answer to that."""
+    monkeypatch.setattr(procedure, "_FIRST", 0.0)
+    monkeypatch.setattr(procedure._Session, "_both", lambda *_: Unknown(Reason.OPEN, "sets are too wide"))
+    rng = np.random.default_rng(100)
+    system = plant(rng)
+    reached = [state["x[1]"] for state in runs(system, rng)[1:]]
+    low, high = min(v.min() for v in reached), max(v.max() for v in reached)
+    asked = Bounded(parse(f"AG^{_STEPS} x[1] <= {high + 0.3 * (high - low):.6f}", system))
+    others = np.concatenate([state["x[2]"] for state in runs(system, rng)[1:]])
+    for most, shown in ((100.0, True), (float(others.max()) - 0.01, False)):
+        decl = replace(system.variables["x[2]"], upper=Fraction(most))
+        monkeypatch.setitem(system.variables, "x[2]", decl)
+        session = FLOWPIPES.start(Question(system, asked, certified=True), Run())
+        assert isinstance(session, procedure._Session)
+        for _ in range(2):  # first a look
+            assert isinstance(session.advance(Budget(20.0)), Unknown)
+        assert (session.unwritten is not None) == shown

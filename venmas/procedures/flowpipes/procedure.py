@@ -45,7 +45,7 @@ from venmas.procedures.flowpipes.figures import Followed
 from venmas.procedures.flowpipes.hunt import hunt
 from venmas.procedures.flowpipes.plan import Failed, Plan
 from venmas.procedures.flowpipes.proof import Flowpipes, written
-from venmas.procedures.flowpipes.reach import forks, lawful, pieces, recorded, unfollowed, unsuited
+from venmas.procedures.flowpipes.reach import exist, forks, lawful, pieces, recorded, unfollowed, unsuited
 from venmas.procedures.flowpipes.refine import Part, Refining
 from venmas.procedures.flowpipes.target import Following, TooLongError
 from venmas.procedures.flowpipes.tree import LAWFUL, Tree, ladder, middle
@@ -54,8 +54,8 @@ from venmas.question import Question
 
 log = logging.getLogger(__name__)
 
-_PART, _LAWS, _SETS = 1 / 4, 2 / 5, 1 / 8
-"""Parts of the time that is left for the first boxes of what others take, too, for laws, and for sets after them."""
+_PART, _LAWS, _SETS = 1 / 4, 1 / 6, 1 / 16
+"""Part of what is left for the first boxes of what others take, too; parts of all time for laws, and for sets after."""
 _BATCH, _FEWER = 32, 8
 """Boxes at a time; and where each of them has many sets."""
 _PATIENCE, _BOXED = 60.0, 0.6
@@ -117,6 +117,8 @@ class _Session:
         self._lawful = False
         self._tries: list[tuple[_Session, float]] = []
         """Sessions of the same question, each with the seconds that are left to it."""
+        self.unwritten: Proved | None = None
+        """The answer that laws show, where a proof is to be written."""
 
     # what only boxes that are followed need: many questions are decided before the first one is
 
@@ -152,14 +154,16 @@ class _Session:
         if isinstance(found, Proved) and found.proof is not None:  # a proof is written in more than the time of a look
             found = self._over = written(found, self.question.boxed, budget)
         if found is None and (lawful := self._by_laws()) is not None:
-            left = budget.whole.left
-            self._tries = [(s, _PATIENCE if left is None else p * left) for s, p in ((lawful, _LAWS), (self, _SETS))]
-            self._over = self._tried(budget)
+            left, spent = budget.root.left, budget.root.spent
+            whole = _PATIENCE if left is None else min(spent + left, 2 * left)  # less where that was much before
+            self._tries = [(lawful, _LAWS * whole), (self, _SETS * whole)][: 1 if self.question.certified else 2]
+            self._over = None if self.question.certified else self._tried(budget)  # others that write proofs begin
         answer = self._over or found
         return answer or Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it at a first look")
 
     def _tried(self, budget: Budget) -> Answer | None:
         """Decide as tries do that have time left: by laws, then by sets; None where these are over."""
+        budget = budget.whole if self.question.certified else budget  # laws beside proofs have no break
         while self._tries:
             (session, patience), begun = self._tries[0], budget.spent
             try:
@@ -167,16 +171,17 @@ class _Session:
             finally:  # also where the turn ends sooner
                 self._tries[0] = session, patience - (budget.spent - begun)
             del self._tries[0]
-            if answer is not None and not isinstance(answer, Unknown):
+            if isinstance(answer, Proved) and session._lawful and self.question.certified:
+                self.unwritten = None if answer.leaving else answer
+            elif answer is not None and not isinstance(answer, Unknown):
                 return answer
         return None
 
     def _by_laws(self) -> _Session | None:
         """The same where open choices of a policy are affine laws; None where that is not worth the time."""
-        # the checker knows no laws, and they are of real networks
-        if self.question.certified or self._single or not lawful(self.system, self.question.target.depth):
+        if self._single or not lawful(self.system, self.question.target.depth):  # they are of real networks
             return None
-        made = _Session(self.question, self.figures)
+        made = _Session(replace(self.question, certified=False), self.figures)  # the checker knows none
         made._lawful, made._levels, made._refining = True, LAWFUL, Refining(LAWFUL, made._exists)
         return made
 
@@ -389,11 +394,7 @@ class _Session:
     def _exists(self, box: Box, level: int) -> bool:
         """Do all runs from the middle of a box exist for as long as is asked, as far as a level tells?"""
         points = [{n: (at, at) for n, at in middle(self.system, box).items()}]
-        tube = Tube(self.system, points, self._levels[level], self._single)
-        for _ in range(self.plan.steps):
-            if tube.ring.size and not tube.ring.broken.any():
-                tube.advance()
-        return not tube.ring.broken.any()
+        return exist(Tube(self.system, points, self._levels[level], self._single), self.plan.steps)
 
 
 FLOWPIPES = FlowpipeSearch()

@@ -151,6 +151,14 @@ def _advanced(tube: Tube, finer: Sequence[Fineness]) -> Tube:
     return found
 
 
+def exist(tube: Tube, steps: int) -> bool:
+    """Do all runs exist for so many steps, as far as their enclosures tell?"""
+    for _ in range(steps):
+        if tube.ring.size and not tube.ring.broken.any():
+            tube.advance()
+    return not tube.ring.broken.any()
+
+
 def _leaves(system: System, tube: Tube, step: int) -> bool:
     """May a run have left its declared range here?"""
     if tube.ring.broken.any():
