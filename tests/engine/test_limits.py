@@ -4,6 +4,7 @@ import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from threading import Event
 
 import pytest
 from costly_systems import KINDS, costly
@@ -139,3 +140,25 @@ def test_garbage_is_collected_as_before_afterwards() -> None:
     assert gc.get_threshold() == before
     assert all(a >= b for a, b in zip(within[0], before, strict=True))
     assert within[0] != before
+
+
+def test_garbage_is_collected_as_before_after_the_last_of_two_threads() -> None:
+    """The first to begin ends first; the other one had read what the first had set."""
+    before, began, ends = gc.get_threshold(), (Event(), Event()), (Event(), Event())
+
+    @seldom_collected
+    def work(number: int) -> tuple[int, int, int]:
+        began[number].set()
+        assert ends[number].wait(10)
+        return gc.get_threshold()
+
+    with ThreadPoolExecutor(2) as pool:
+        going = []
+        for number in range(2):
+            going.append(pool.submit(work, number))
+            assert began[number].wait(10)
+        ends[0].set()
+        going[0].result()
+        ends[1].set()
+        assert going[1].result() != before
+    assert gc.get_threshold() == before

@@ -22,6 +22,8 @@ _KEPT = ((-2, 64 << 20), (-1, 128 << 20), (-3, 32 << 20))
 _SELDOM = 100_000, 50, 100
 """Thresholds of `gc`. What is built lives as long as it is of use, and is in no cycles; the usual (700, 10, 10) walks
 over all of it again and again, which was a third of the time of a witness with thousands of states."""
+_before: list[tuple[int, int, int]] = []
+"""What was set when each of those that run now began, in whatever thread; the first one of them is restored."""
 
 
 @lru_cache(maxsize=1)
@@ -41,7 +43,7 @@ def keep_freed_memory() -> None:
 
 
 def seldom_collected(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function with cyclic garbage collected seldom; what was set before holds again afterwards.
+    """Run a function with cyclic garbage collected seldom; what was set before holds again after the last one.
 
     Freed memory is kept from then on (`keep_freed_memory`).
     """
@@ -49,12 +51,14 @@ def seldom_collected(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def calm(*args: P.args, **kwargs: P.kwargs) -> R:
         keep_freed_memory()
-        before = gc.get_threshold()
+        _before.append(before := gc.get_threshold())
         gc.set_threshold(*(max(pair) if before[0] else 0 for pair in zip(before, _SELDOM, strict=True)))
         try:
             return function(*args, **kwargs)
         finally:
-            gc.set_threshold(*before)
+            before = _before.pop()
+            if not _before:
+                gc.set_threshold(*before)
 
     return calm
 
