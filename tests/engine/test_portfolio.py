@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -300,6 +301,18 @@ def test_what_has_refuted_much_has_most_of_the_time(decide) -> None:
     answer, portfolio = decide(stages, 4.0, cutting=Cutting(), waiting=Waiting())
     assert answer == Proved("bounds")
     assert portfolio.tried["cutting"].seconds > portfolio.tried["waiting"].seconds / 2  # of its own it has a twentieth
+
+
+def test_a_main_one_has_less_time_while_another_process_can_be_helped() -> None:
+    """And all of it again where that has ended."""
+    turn, elsewhere, budget = Turn("a", helping=1 / 4), SimpleNamespace(away=True, helped=True), Budget(100.0)
+    made = stage.Stage(Any, Any, [turn, Turn("main")], [], {"a": elsewhere, "main": Any}, budget)  # type: ignore[arg-type]
+    for _ in range(2):  # not less and less
+        made._limit([turn])
+        assert made.own.left is not None and 20 < made.own.left < 25
+    elsewhere.away = False
+    made._limit([turn])
+    assert made.own is budget
 
 
 def test_who_has_turns_in_two_stages_has_them_once_at_the_end(decide) -> None:

@@ -36,9 +36,9 @@ def around(low: Ints, high: Ints, marks: Marks, tick: Tick = ask) -> Paving:
 def load() -> None:
     """Load the compiled code, or compile it; where that fails, it is not used."""
     global _kernel
-    kernel, one = compiled(_KERNEL), np.zeros((1, 1), dtype=np.int64)
+    one = np.zeros((1, 1), dtype=np.int64)
     try:
-        if kernel is not None:
+        if (kernel := compiled(_KERNEL)) is not None:
             _around(kernel, one, one)
             _kernel = kernel
     except Exception as error:  # of numba, or of files

@@ -46,7 +46,7 @@ class Plan:
         whole = not apart or (question.inside and len(loop.moved) <= _FEW)
         if first >= loop.moved or (self.unsuited is None and whole):
             return
-        self.parts = [self.ordered(first & loop.moved)]
+        self.parts = [self._ordered(first & loop.moved)]
         self.unsuited = self._why(first & loop.moved)
         self._others(loop.moved - first, reads)
         if question.inside and self.rest and self.unsuited is None:
@@ -54,10 +54,10 @@ class Plan:
 
     def _others(self, names: frozenset[str], reads: dict[str, frozenset[str]]) -> None:
         """The parts of those that p does not depend on."""
-        known, order = {*self.parts[0]}, self.ordered(names)
-        successors = [[order.index(other) for other in self.ordered(reads[name]) if other in names] for name in order]
+        known, order = {*self.parts[0]}, self._ordered(names)
+        successors = [[order.index(other) for other in self._ordered(reads[name]) if other in names] for name in order]
         for group in strongly_connected(successors):
-            part = self.ordered({order[at] for at in group})
+            part = self._ordered({order[at] for at in group})
             read = (self.loop.moved & frozenset().union(*(reads[name] for name in part))) - {*part}
             if self._why({*part}) is None and read <= known:
                 self.parts.append(part)
@@ -70,17 +70,20 @@ class Plan:
         """Number of the variables that p depends on and that change."""
         return len(self.parts[0] or self.loop.moved)
 
+    def first(self, count: int) -> tuple[str, ...]:
+        """The variables of the first parts."""
+        return self._ordered({name for part in self.parts[:count] for name in part})
+
     def joins(self, count: int) -> None:
         """Take the first parts as one."""
-        self.parts[:count] = [self.ordered({name for part in self.parts[:count] for name in part})]
+        self.parts[:count] = [self.first(count)]
         self.again[:count] = [frozenset()]
 
     def part(self, number: int, again: bool) -> tuple[str, ...]:
         """The variables of a part; again: with those of parts before."""
-        return self.ordered({*self.parts[number], *self.again[number]}) if again else self.parts[number]
+        return self._ordered({*self.parts[number], *self.again[number]}) if again else self.parts[number]
 
-    def ordered(self, names: set[str] | frozenset[str]) -> tuple[str, ...]:
-        """Variables in the order of their declarations."""
+    def _ordered(self, names: set[str] | frozenset[str]) -> tuple[str, ...]:
         return tuple(name for name in self.loop.system.variables if name in names)
 
     def _why(self, names: set[str] | frozenset[str]) -> str | None:

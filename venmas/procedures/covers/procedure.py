@@ -63,8 +63,8 @@ _GRID, _WIDE = 12, 64
 """Cells along each coordinate, and how many noise makes of one in a step where polyhedra lead farther than covers."""
 _LONG = 10
 """Steps from which on it is tried before others have long turns."""
-_PATIENCE = 10.0
-"""Seconds where there is no limit."""
+_PATIENCE, _JOINT = 10.0, 10.0
+"""Seconds where there is no limit; and for the first parts as one, at most."""
 _OTHERS = 1.0
 """Seconds for the ranges of each part that p does not depend on, besides as many as all took so far, or two or three
 times as many where they are covered for the second or third time."""
@@ -234,7 +234,7 @@ class CoverSession:
             self._roots = tuple(box for box in boxes if box is not None)
             self._new = False
             if self._sets is Cover:  # not gone on with later
-                budget.whole.spend(_PATIENCE, self._joined)
+                budget.whole.spend(_JOINT, self._joined)
         last = self.question.inside and self._level + 1 == len(_LEVELS)
         while (number := len(self._done)) < len(self._plan.parts):
             if last if number else self._first is None:

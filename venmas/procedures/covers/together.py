@@ -43,8 +43,7 @@ def together(plan: Plan, asked: Window, single: bool) -> tuple[int, Task, Floats
         count = _kept(plan, task, last)
         if count < 2:
             return None
-        names = plan.ordered({name for part in plan.parts[:count] for name in part})
-        axes = loop.part(names, loop.unmoved)
+        axes = loop.part(plan.first(count), loop.unmoved)
     except (ValueError, OverflowError, CrowdedError):
         return None
     decls = [axes.system.variables[name] for name in axes.names]
