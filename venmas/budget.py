@@ -227,6 +227,10 @@ class Shares:
         """Give twice as large a part of the time from now on, up to `most` of it."""
         self._parts[name] = min(most, 2 * self._parts[name])
 
+    def lessen(self, name: str, factor: float) -> None:
+        """Give a part of its part from now on."""
+        self._parts[name] *= factor
+
     def grant(self, name: str, seconds: float) -> None:
         """Give some seconds beyond the part."""
         self._spent[name] -= seconds

@@ -10,6 +10,7 @@ import pytest
 
 from tests.engine.apart_toys import MAIN, Toy
 from tests.procedures.covers.systems import loop
+from tests.slow import some_slow
 from venmas import System
 from venmas.answer import Answer, Proved, Unknown
 from venmas.budget import Budget, BudgetError
@@ -107,7 +108,9 @@ def test_the_limit_is_kept(monkeypatch: pytest.MonkeyPatch, soon) -> None:
     assert time.monotonic() - begun < 7 and len(soon) == 1 and soon[0].poll() is not None
 
 
-@pytest.mark.parametrize(("workers", "memory", "ignored"), [(1, None, None), (2, 10**6, None), (2, None, lambda: 0)])
+@pytest.mark.parametrize(
+    ("workers", "memory", "ignored"), some_slow([(1, None, None), (2, 10**6, None), (2, None, lambda: 0)], [1])
+)
 def test_some_stay(monkeypatch: pytest.MonkeyPatch, soon, workers: int, memory: int | None, ignored: object) -> None:
     """One core; a limit of memory, of one process; and what cannot be pickled."""
     budget = Budget(5.0, memory)
@@ -142,6 +145,14 @@ def test_a_main_one_ends_sooner_where_another_process_can_be_helped(monkeypatch:
     answer, made = settle(monkeypatch, stages, budget=Budget(40.0), toy=Toy(0.5, "helped"), other=Toy(apart=False))
     facts = dict(made.tried["toy"].figures.facts())
     assert answer == Proved("bounds") and facts["pid"] == str(MAIN) and 1 < made.tried["other"].seconds < 10
+
+
+def test_one_that_is_to_leave_has_the_time_for_that_at_once(monkeypatch: pytest.MonkeyPatch, soon) -> None:
+    """Its own part of the time would be too short."""
+    monkeypatch.setattr(apart, "_HERE", 0.5)
+    stages = ((Turn("toy", share=0.01), Turn("other", pause=0.1)),)
+    answer, _ = settle(monkeypatch, stages, budget=Budget(20.0), toy=Toy(), other=Toy(apart=False))
+    assert answer == Proved("bounds") and len(soon) == 1
 
 
 def test_it_goes_on_where_the_question_is_asked_without_a_proof(monkeypatch: pytest.MonkeyPatch, soon) -> None:

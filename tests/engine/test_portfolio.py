@@ -315,6 +315,25 @@ def test_a_main_one_has_less_time_while_another_process_can_be_helped() -> None:
     assert made.own is budget
 
 
+def test_help_for_another_process_leaves_less_time_to_others() -> None:
+    """Most is for the one there; one that keeps nothing of its own has no turn, nor time once others are over."""
+    there, here = SimpleNamespace(away=True, helped=True), Toy(OPEN)
+    turns = [Turn("there", share=0.4, begun=True), Turn("less", share=0.4, begun=True, beside=1 / 4)]
+    turns += [Turn("none", share=0.4, beside=0.0), Turn("main", left=1 / 2)]
+    sessions = {"there": there, "less": here, "none": here, "main": here}
+    portfolio = SimpleNamespace(mode=Mode("toys", "toys", ((),)))
+    made = stage.Stage(portfolio, Any, turns, [], sessions, Budget(100.0))  # type: ignore[arg-type]
+    made._help()
+    assert made.shares._parts == {"there": 0.8, "less": 0.1, "none": 0.0}
+    assert made.own.left is not None and 45 < made.own.left < 50
+    made.others = turns[2:3]
+    assert made._others(2, set()) is None and made._without() is None  # else it asks who has no procedures
+    alone = stage.Stage(Any, Any, [turns[0]], [], sessions, Budget(100.0))  # type: ignore[arg-type]
+    assert alone.own.left is not None and 75 < alone.own.left < 80
+    there.away = False
+    assert made._beside(turns[1]) == made._beside(turns[2]) == 1
+
+
 def test_who_has_turns_in_two_stages_has_them_once_at_the_end(decide) -> None:
     """It says there that it is open, when it was listed twice; the second turn found no session."""
     stages = (

@@ -98,6 +98,12 @@ class Apart:
         """Can it be helped there?"""
         return getattr(self.own, "helped", False)
 
+    @property
+    def soon(self) -> float:
+        """Seconds here after which it leaves, if it is to."""
+        stays = self._here == inf or not self.own.leaves()  # type: ignore[attr-defined]
+        return 0.0 if stays else max(0.0, self._here - self._spent)
+
     def remaining(self) -> Remaining | None:
         """The rest that it left when it was here."""
         remaining: Remaining | None = getattr(self.own, "remaining", lambda: None)()

@@ -37,7 +37,8 @@ class Turn:
     it proves has to be found again where it is to be written down, so that it is left out then. begun: only what an
     earlier stage has begun and not ended goes on. smooth: only where the system is. certified: only where a certificate
     is asked for. helping: part of the time that is left for the main one, where this one takes the question and one of
-    the others goes on in another process, to be helped after that.
+    the others goes on in another process, to be helped after that. beside: part of its time, where it is here and one
+    of the others is to be helped.
     """
 
     procedure: str
@@ -53,6 +54,7 @@ class Turn:
     smooth: bool = False
     certified: bool = False
     helping: float = 1.0
+    beside: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -104,20 +106,20 @@ ADAPTIVE = Mode(
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
             Turn("cell-mapping", then=2.0, share=0.15, after=1.0, left=1 / 3, again=True),  # no certificate
             Turn("cells", then=2.0, share=0.5, after=1.0, left=1 / 3),
-            Turn("covers", first=0.5, then=1.0, share=0.25, after=1.0, left=1 / 2),
-            Turn("polyhedra", share=0.25, after=2.0, left=1 / 2, helping=1 / 3),  # cells take fewer variables
+            Turn("covers", first=0.5, then=1.0, share=0.25, after=1.0, left=1 / 2, helping=1 / 3),
+            Turn("polyhedra", share=0.25, after=2.0, left=1 / 2, helping=1 / 3),
             Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),
         (  # where reachability is over
-            Turn("covers", share=0.4, begun=True),
+            Turn("covers", share=0.4, begun=True, beside=1 / 4),  # it stays where much noise leaves it little hope
             Turn("polyhedra", share=0.4, begun=True),
             Turn("flowpipes", left=1 / 2, pause=1.0, begun=True),
         ),
         (Turn("polyhedra", left=1 / 4, begun=True),),
-        (Turn("covers", left=3 / 4, begun=True),),  # here, or with help from here
+        (Turn("covers", left=3 / 4, begun=True, beside=1 / 4),),  # here, or with help from here
         # no solver is trusted: it may show a violation, and its "infeasible" is a note
-        (Turn("mono", share=0.5, after=1.0), Turn("exact", pause=0.4, again=True)),
+        (Turn("mono", share=0.5, after=1.0, beside=0.0), Turn("exact", pause=0.4, again=True)),
     ),
     workers=True,
     cluster=True,

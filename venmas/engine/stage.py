@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from venmas.engine.portfolio import Portfolio
 
 _MOSTLY = 0.8
-"""Part of the time for a procedure that is seen to end in it."""
+"""Part of the time for a procedure that is seen to end in it, or that is helped in another process."""
 _LOOK = 1.0
 """Seconds within which it is seen whether another process has an answer: more than it ever takes."""
 
@@ -25,6 +25,11 @@ _LOOK = 1.0
 def away(session: Session) -> bool:
     """Does it go on in another process?"""
     return bool(getattr(session, "away", False))
+
+
+def helped(session: Session) -> bool:
+    """Does it go on in another process, where it can be helped?"""
+    return away(session) and bool(getattr(session, "helped", False))
 
 
 class Stage:
@@ -43,7 +48,8 @@ class Stage:
         self.later = later
         *self.others, self.main = stage
         left = budget.left
-        self.own = budget if self.main.left == 1 or left is None else budget.within(self.main.left * left)
+        part = _MOSTLY if self._helped(self.main) else self.main.left * self._beside(self.main)
+        self.own = budget if part == 1 or left is None else budget.within(part * left)
         """The budget of the main procedure."""
         self.shares = Shares({turn.procedure: turn.share for turn in self.others}, least=0.0)
         self.begun, self.pause = monotonic(), self.main.pause
@@ -104,10 +110,11 @@ class Stage:
         eager = {t.procedure for t in self.others if self._eager(t)}
         for turn in self.others:
             self.shares.grant(turn.procedure, turn.first)
-            if self._helped(turn):
-                self.shares.double(turn.procedure, _MOSTLY)
+        any_helped = False
         for number in range(10**9):
             self._limit(begun)
+            if not any_helped and (any_helped := any(map(self._helped, self.others))):
+                self._help()
             answer = self._elsewhere() or self._others(number, eager) or self._step()
             if answer is not None:
                 return answer
@@ -134,7 +141,20 @@ class Stage:
     def _helped(self, turn: Turn) -> bool:
         """Does it go on in another process, where it can be helped?"""
         session = self.sessions.get(turn.procedure)
-        return session is not None and away(session) and getattr(session, "helped", False)
+        return session is not None and helped(session)
+
+    def _help(self) -> None:
+        """Leave most of the time to what goes on in another process, where it is helped."""
+        for turn in self.others:
+            if self._helped(turn):
+                self.shares.double(turn.procedure, _MOSTLY)
+            else:
+                self.shares.lessen(turn.procedure, self._beside(turn))
+
+    def _beside(self, turn: Turn) -> float:
+        """The part of its time that the help for another one leaves to it."""
+        others = (session for name, session in self.sessions.items() if name != turn.procedure)
+        return turn.beside if any(map(helped, others)) else 1.0
 
     def _eager(self, turn: Turn) -> bool:
         eager = getattr(get_procedure(turn.procedure), "eager", None)
@@ -148,6 +168,8 @@ class Stage:
             if not self._on(turn):
                 self.others.remove(turn)
                 continue
+            if not self._beside(turn):
+                continue
             if number < 2 and (name not in eager or (turn.lead and turn is not leading)):
                 continue
             session = self.sessions[name]
@@ -157,6 +179,8 @@ class Stage:
                 self.shares.grant(name, turn.then)
             if number >= 2 and (most := self._earned(turn, session)):
                 self.shares.double(name, most)
+            if (number >= 2 or turn.begun) and (soon := getattr(session, "soon", 0.0)):
+                self.shares.grant(name, max(0.0, soon - self.shares.left(name)))
             waits = self._helped(turn)
             answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part, waits))  # noqa: B023
             if isinstance(answer, Unknown):
@@ -195,7 +219,7 @@ class Stage:
         last = self.portfolio.mode.stages[-1]
         on = {t.procedure for stage in self.later for t in (stage if stage is last else stage[:-1])}
         for turn in self.others:
-            if turn.procedure not in on and self._here(turn):
+            if turn.procedure not in on and self._here(turn) and self._beside(turn):
                 answer = self._alone(turn)
                 if answer is not None and not isinstance(answer, Unknown):
                     return answer
