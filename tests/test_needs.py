@@ -135,7 +135,7 @@ sys.exit(pytest.main(["--collect-only", "-qq", "-n", "0", "-p", "no:cacheprovide
 """
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_without_extras_all_tests_are_collected() -> None:
     """Calls at the top of a file may import, too: that is seen where the packages are missing indeed."""
     names = {name.replace("-", "_") for name in extras()} | BROUGHT_BY.keys()

@@ -135,6 +135,7 @@ def test_pieces_cover_the_box() -> None:
     assert inside.any(1).all()
 
 
+@pytest.mark.slow
 def test_a_loop_is_proved_that_deepz_loses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors of units, added up in each step, grow from step to step; that of an affine function does not here."""
     monkeypatch.setattr(CoverSearch, "accepts", lambda *_: "others are tried here")

@@ -261,6 +261,7 @@ def test_boxes_of_many_coordinates_are_not_cut_into_too_many_parts() -> None:
     assert len(paved(low[:, :6], low[:, :6] + 9)) == 64
 
 
+@pytest.mark.slow
 def test_cuts_of_many_levels_do_not_make_too_many_parts() -> None:
     """Each level has fewer than are too many for one; together they took 11 GB."""
     cells = np.array(list(product((0, 1), repeat=12))[:200], dtype=np.int64)

@@ -115,6 +115,7 @@ def test_no_number_of_steps_is_told_of_runs(text: str) -> None:
     assert "times as much" in told and "within" not in told and "from step" not in told, told
 
 
+@pytest.mark.slow
 def test_ways_that_were_not_shown_are_not_told() -> None:
     """Steps into sets that samples suggest, of which enclosures show nothing."""
     system = System("bent")
@@ -127,6 +128,7 @@ def test_ways_that_were_not_shown_are_not_told() -> None:
     assert "in the end" in told and "within" not in told, told
 
 
+@pytest.mark.slow
 def test_values_of_huge_ranges_and_many_variables() -> None:
     """They are left out, in the time of a question."""
     system = System("huge")

@@ -171,6 +171,7 @@ def test_a_set_is_in_itself() -> None:
             Itself((), name).shows(scope)
 
 
+@pytest.mark.slow
 def test_what_no_branch_changes_holds_along_runs() -> None:
     """Graphs whose edges keep the parity k of a state."""
     rng, system, seen = Random(3), _system(), Counter[bool]()

@@ -100,6 +100,7 @@ def _widened(rng: Random, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     return tuple(found)
 
 
+@pytest.mark.slow
 def test_no_change_to_the_proof_of_a_claim_near_by_proves_a_false_one():
     rng, kinds = Random(7), Counter[str]()
     claims = _false_claims()

@@ -381,6 +381,7 @@ def together(first: int = 0, size: int = 10**9) -> System:
     return system
 
 
+@pytest.mark.slow
 def test_ranks_under_an_invariant(tmp_path: Path) -> None:
     """Of runs from initial states alone: elsewhere x leaves the box. The set is checked as inductive sets are."""
     path, system = tmp_path / "proof.gz", together()

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.needs import needs
+from tests.slow import some_slow
 from venmas import load_scenario, verify
 from venmas.cli.main import main
 from venmas.errors import UsageError
@@ -244,7 +245,7 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0"}
 
 @pytest.mark.parametrize(
     ("locale", "name"),
-    [(ASCII, "zähler".encode()), (ASCII, b"z\xe4hler"), ({"LC_ALL": "C.UTF-8"}, b"z\xe4hler")],
+    some_slow([(ASCII, "zähler".encode()), (ASCII, b"z\xe4hler"), ({"LC_ALL": "C.UTF-8"}, b"z\xe4hler")], [1]),
 )
 def test_paths_are_bytes_whatever_the_locale(locale: dict[str, str], name: bytes, made: Path, tmp_path: Path) -> None:
     needs("jinja2", "matplotlib")

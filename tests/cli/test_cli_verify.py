@@ -1,6 +1,7 @@
 """Whole runs in processes of their own: exit statuses, results against the published schema, replay (design 5)."""
 
 from tests.needs import needs
+from tests.slow import some_slow
 
 needs("jsonschema")
 
@@ -49,7 +50,7 @@ def test_satisfied_by_default_command(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("mode", ["mono", "comp-seq", "comp-par"])
+@pytest.mark.parametrize("mode", some_slow(["mono", "comp-seq", "comp-par"], [2]))
 def test_violated_is_shown_stored_and_replayed(mode: str, tmp_path: Path) -> None:
     stored = tmp_path / "w.json"
     done = venmas(*FALLS, "--mode", mode, "--witness", str(stored))
@@ -133,6 +134,7 @@ def test_replay_notices_other_systems_and_tampering(tmp_path: Path) -> None:
     assert "does not replay: state 0 of the witness, after branch" in told.stdout
 
 
+@pytest.mark.slow
 def test_replay_with_the_published_weights_says_so(tmp_path: Path, data_dir: Path) -> None:
     stored, published = tmp_path / "w.json", str(data_dir / "vcas")
     args = ["--scenario", "vcas", "--set", "climb0=-22.5", "--networks", published, "--formula", "safe3"]

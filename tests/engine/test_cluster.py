@@ -269,6 +269,7 @@ def test_the_deadline_ends_hard_programs(shared: LocalCluster) -> None:
     wait_for(lambda: not at_work(shared))
 
 
+@pytest.mark.slow
 def test_workers_that_do_not_answer_are_given_up_at_the_deadline() -> None:
     with own(1) as cluster, Cluster(SOLVERS, address=cluster.address) as mapper:
         answers(mapper.map(jobs(easy(0))))

@@ -202,6 +202,7 @@ def test_verdicts_and_certificates_over_a_cluster(cluster: str, tmp_path: Path) 
     assert broken.violated and broken.replay is not None and broken.replay.confirmed
 
 
+@pytest.mark.slow
 def test_a_part_that_takes_too_long_is_divided(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(divided, "_first", lambda _left: 0.0)
     monkeypatch.setattr(divided, "GROWTH", 1.0)

@@ -148,6 +148,7 @@ def test_workers_come_to_the_same_map(formula):
     assert shared.complete and not shared.reason
 
 
+@pytest.mark.slow
 def test_workers_stop_in_time():
     begun = monotonic()
     made = map_states(loop(), "AG^14 (x <= 1)", timeout=4, workers=2)

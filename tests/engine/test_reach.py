@@ -104,6 +104,7 @@ def test_layers_of_finite_systems_hold_all_exact_states(system, seed):
     check(system, starts, Random(seed), 0)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 def test_layers_of_systems_with_networks_hold_all_exact_states(data):

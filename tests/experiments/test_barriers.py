@@ -35,6 +35,7 @@ def test_there_are_eight_plants_with_steps_of_three_kinds() -> None:
     assert sorted(len(plant.box) for plant in PLANTS.values()) == [2, 2, 3, 4, 4, 4, 4, 6]
 
 
+@pytest.mark.slow
 def test_a_certificate_is_proved_and_a_rough_one_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--only", "pendulum-value", "--timeout", "60", "--certify", "--workers", "1"]) == 0
     shown = capsys.readouterr().out

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from experiments.jaamas2022.__main__ import TABLES
 from experiments.papers.main import main
@@ -58,6 +59,7 @@ def _place(line: str) -> tuple[str, str, str]:
     return found[1], found[2], found[3]
 
 
+@pytest.mark.slow
 def test_three_kills_lose_nothing_and_redo_nothing(tmp_path: Path) -> None:
     rng = random.Random(20)
     kept: dict[str, Any] = {}

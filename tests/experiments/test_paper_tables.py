@@ -70,6 +70,7 @@ def test_bundled_networks_differ_from_the_paper_for_a_reason(tmp_path: Path, cap
     assert not list(tmp_path.glob("table1*"))
 
 
+@pytest.mark.slow
 def test_arch_instances(data_dir: Path, tmp_path: Path) -> None:
     some = ["--k", "1", "2", "3", "--climb", "-22.5", "-25.5", "--modes", "adaptive", "--networks", str(data_dir)]
     assert main(*ARCH, [*some, "--out", str(tmp_path), "--quiet"]) == 0
@@ -200,6 +201,7 @@ def test_bad_input_is_one_message(
     assert captured.out == ""
 
 
+@pytest.mark.slow
 def test_figure6_is_mono_with_joined_successors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A program is solved where mono finds its answer by bounds; the table says by whom."""
     few = ["table1", "--k", "3", "--modes", "mono", "figure6", "--solver", "highs", "--quiet", "--out", str(tmp_path)]

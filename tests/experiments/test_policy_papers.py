@@ -136,6 +136,7 @@ grep -q "msat_check_invar_bmc -a" $2 && grep -q "INVARSPEC NAME safe" $3 && echo
 """
 
 
+@pytest.mark.slow
 def test_nuxmv_is_run_where_it_is_on_the_path(tmp_path, monkeypatch, capsys):
     """A stand-in that contradicts ours under one algorithm, says nothing under two, and is not in time under one."""
     few = ["--only", "4 Blocks ign 16", "--ways", "default", "--timeout", "5", "--out", str(tmp_path)]

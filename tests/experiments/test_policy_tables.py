@@ -94,6 +94,7 @@ def test_policies_avoid_what_they_are_taught_to_avoid():
     assert figures["unsafe"] == 0 and figures["reached"] >= 72
 
 
+@pytest.mark.slow
 def test_papers_in_small(data_dir, tmp_path, monkeypatch, capsys):
     if not (data_dir / "policy").is_dir():
         pytest.skip(f"no published policies in {data_dir / 'policy'}")

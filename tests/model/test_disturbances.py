@@ -186,6 +186,7 @@ def thermostat(noise: Fraction) -> System:
     return system
 
 
+@pytest.mark.slow
 def test_the_thermostat_with_a_sensor_that_errs_keeps_warm_as_far_as_it_can(tmp_path: Path) -> None:
     """Heating is off down to 17.5 - 1/2 at worst, and the weather takes 1.5 from there: 15.5 is the least."""
     system, proof = thermostat(Fraction(1, 2)), tmp_path / "proof.gz"

@@ -142,6 +142,7 @@ def test_more_than_1000_states_stay_a_condition():
     assert len({p["x"] for p in drawn}) > 30
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_verdicts_of_a_condition(tmp_path):
     system, _ = many()

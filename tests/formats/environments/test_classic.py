@@ -159,6 +159,7 @@ def test_the_limit_of_speed_is_no_obstacle():
     assert verify(system, "AG^10 (th < 5)").violated  # 1.1 + 10 * 0.05 * 8 = 5.1
 
 
+@pytest.mark.slow
 def test_cartpole_under_ppo(balancing, tmp_path):
     start = {"x": (0.01, 0.012), "x_dot": (0, 0.002), "theta": (0.01, 0.012), "theta_dot": (0, 0.002)}
     env = gymnasium.make("CartPole-v1")

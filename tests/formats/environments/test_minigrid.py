@@ -175,6 +175,7 @@ def test_a_module_and_its_file_in_named_states(tmp_path):
     assert verify(tabular(env, tmp_path / "walk.onnx"), "AX^5 success").satisfied
 
 
+@pytest.mark.slow
 def test_keys_and_doors_by_their_names():
     """A run by hand through one layout, all other states in place: the list of actions names the way."""
     env = gymnasium.make("MiniGrid-DoorKey-5x5-v0")

@@ -114,6 +114,7 @@ def test_cells_that_lead_to_open_sets_are_cut() -> None:
     assert proved and 0 < cuts <= len(cover.grid().cuts)
 
 
+@pytest.mark.slow
 def test_cells_that_are_too_many_to_be_cut_end_a_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     crowds: list[Layers] = []
 

@@ -230,6 +230,7 @@ def small(
     return system
 
 
+@pytest.mark.slow
 def test_a_set_at_a_time_is_followed_to_the_end() -> None:
     """Few are new in each layer, and one is open at last."""
     drifts = small(1, {0: "1/8"})

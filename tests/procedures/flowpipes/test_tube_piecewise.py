@@ -69,6 +69,7 @@ def test_random_systems_contradict_no_verdict(count: int, least: int, tmp_path: 
     assert min(found["Proved"], found["Violated"]) > least and found["certified"] > count // 30, found
 
 
+@pytest.mark.slow
 def test_random_systems_with_noise_contradict_no_verdict(tmp_path: Path) -> None:
     """The same over noise, against runs under values of it that were tried."""
     found: Counter[str] = Counter()

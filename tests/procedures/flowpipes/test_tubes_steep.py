@@ -76,6 +76,7 @@ def test_violations_of_steep_flows_replay() -> None:
     assert report.verdict is Verdict.VIOLATED
 
 
+@pytest.mark.slow
 def test_steep_flows_have_tubes() -> None:
     found = reach(actuator(40), steps=3, timeout=20)
     assert all(np.isfinite(layer.low).all() and np.isfinite(layer.high).all() for layer in found.layers)

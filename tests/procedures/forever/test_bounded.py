@@ -71,6 +71,7 @@ def test_they_are_shown_with_certificate(make: Any, text: str, tmp_path: Path) -
     check_certificate(tmp_path / "c.gz", make())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cells_alone")
 def test_a_range_that_runs_leave_is_not_kept() -> None:
     """The formula holds of all states that are reached in its steps; in the last one they leave their range."""

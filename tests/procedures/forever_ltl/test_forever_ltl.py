@@ -142,6 +142,7 @@ def test_what_fails_without_a_loop_has_a_stay(make: Callable[[], System], text: 
     assert not replayed_stay(system, asked, replace(witness, stay=())).confirmed
 
 
+@pytest.mark.slow
 def test_uniform_numbers_of_steps_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ForeverLtlSession, "_on_cells", lambda *_: "")  # they may come first, and tell none
     soon = verify(loops.thermostat(), "F low", timeout=120)
@@ -199,6 +200,7 @@ def test_fair_runs_keep_it(text: str) -> None:
     assert verify(lift(), text, fair=['"branch up"'], timeout=60).satisfied
 
 
+@pytest.mark.slow
 def test_every_run_does_in_the_end_what_none_is_bound_to(tmp_path: Path) -> None:
     """F G p without AF AG p: 0 may stay, 1 may not, and 2 is for ever."""
     system = System("three")

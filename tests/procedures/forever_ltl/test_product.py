@@ -61,14 +61,14 @@ def windy() -> System:
 @pytest.mark.parametrize(
     ("make", "text", "fair", "deadlock", "verdict"),
     [
-        (stairs, "F x >= 3", LIFT, "error", "satisfied"),
+        pytest.param(stairs, "F x >= 3", LIFT, "error", "satisfied", marks=pytest.mark.slow),
         pytest.param(stairs, "F G x >= 3", LIFT, "error", "satisfied", marks=pytest.mark.slow),
         pytest.param(stairs, "F x >= 3", ['"branch up"'], "error", "satisfied", marks=pytest.mark.slow),
         (stairs, "F x >= 3", [], "error", "violated"),
         (stairs, "F x > 5", ['"branch stay"'], "error", "violated"),
         pytest.param(lambda: stairs(True), "G F x >= 4", LIFT, "error", "satisfied", marks=pytest.mark.slow),
         (lambda: stairs(True), "F G x >= 4", LIFT, "error", "violated"),
-        (stairs, 'G F "branch up" -> F x > 5', [], "error", "satisfied"),
+        pytest.param(stairs, 'G F "branch up" -> F x > 5', [], "error", "satisfied", marks=pytest.mark.slow),
         (stairs, 'F G "branch up"', [], "error", "violated"),
         (windy, "F x >= 3", ['"branch up"'], "error", "satisfied"),
         (loops.thermostat, "F low", ["t <= 18"], "error", "satisfied"),
@@ -122,6 +122,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     return _rows(path)
 
 
+@pytest.mark.slow
 def test_what_is_not_shown_is_refused(stored: Rows) -> None:
     assert accepted(stored, stairs())
     assert not accepted(stored, stairs(True))

@@ -161,6 +161,7 @@ def test_random_circuits_with_initial_states_and_constraints(part: int) -> None:
     assert kinds.count("unknown") <= 12
 
 
+@pytest.mark.slow
 def test_proofs_from_every_state_do_not_use_initial_states() -> None:
     found = 0
     for seed in range(2000, 2025):

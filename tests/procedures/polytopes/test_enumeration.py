@@ -78,6 +78,7 @@ def check(system, target, states):
 HARD = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.slow
 @HARD
 @given(st.data())
 def test_what_is_true_is_left(data):

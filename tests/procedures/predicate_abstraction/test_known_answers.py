@@ -151,6 +151,7 @@ def kinds(cells: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_published_refinement_has_no_cell_refinement() -> None:
     """By guards, the unsafe condition and the policy alone; that every verdict stays is in `test_random_systems`."""
     assert kinds("off") == {"target", "policy"}

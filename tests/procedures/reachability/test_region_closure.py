@@ -97,6 +97,7 @@ def closed(system, formula, grids):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(systems(depth=1), st.integers(-1, BOX), st.integers(0, 99))
 def test_proofs_hold_on_runs_and_before_the_checker(tmp_path_factory, system, limit, seed):

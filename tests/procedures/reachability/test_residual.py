@@ -152,6 +152,7 @@ def test_too_many_cases():
     assert len(location.cases((7,) * 7 + (1, 1))) == 128
 
 
+@pytest.mark.slow
 def test_a_region_of_too_many_cases_is_cut(monkeypatch):
     """Nine steps of a staircase are 512 cases for who sees no order in them; parts of it meet one or two."""
     system = System("stairs")
